@@ -139,7 +139,7 @@ def _check_visibility(request: CompositionRequest, links: Sequence[ChosenRating]
 
 # ---------------------------------------------------------------------------- recorded replies
 async def _read_observations(service: Service, links: Sequence[ChosenRating]) -> list[list[Observation]]:
-    """Return a list of observations for each link; no lists at all if some are archived, too many or unfit."""
+    """Return a list of observations for each link; an empty result if some are archived, too many or unfit."""
     ratings = [link.rating.rating for link in links]
     question_count = sum(rating.calls or 0 for rating in ratings)
     if question_count > MAX_OBSERVATIONS or not all(map(read_evidence, ratings)):  # a rating lacks its matrix

@@ -114,7 +114,7 @@ WORK_OF_OPERATION: Mapping[str, str] = {
     "POST /v1/jobs/{job_id}/deliveries/{delivery_id}/redeliver": CALLS,
     "POST /v1/jobs": "",
 }
-"""Kind of work of operations; others that write are `WRITES`. Empty: not counted yet, as `service.jobs` counts jobs."""
+"""Kind of work by operation; others that write are `WRITES`. Empty: counted by `service.jobs` if a job is new."""
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 STORAGE_PATIENCE_S = 0.5
 STORAGE_REST_S = 10.0

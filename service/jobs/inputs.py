@@ -79,7 +79,7 @@ async def with_rows(service: Service, tenant: str, method: AnyMethod, rows: Name
 
 
 async def with_stored_items(service: Service, tenant: str, method: AnyMethod) -> AnyMethod:
-    """Return the experiment with the items that an author generated for it in earlier jobs of the tenant, if any."""
+    """Return the experiment with fitting items of the tenant's corpora, if any, so that an author generates fewer."""
     authored = await service.database.read(materials.stored_material, tenant, method.references().authored)
     if not any(authored):
         return method

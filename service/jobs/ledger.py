@@ -147,7 +147,7 @@ def _download(lines: AsyncIterator[str] | AsyncIterator[bytes], media_type: str,
 
 
 def paced(file: StreamingResponse, slots: asyncio.Semaphore) -> StreamingResponse:
-    """Return a streamed `file` whose pieces are made in one of the `slots`, which is free while a piece is sent."""
+    """Make each piece of a streamed `file` in one of the `slots`, which is free again while the piece is sent."""
     pieces = aiter(file.body_iterator)
 
     async def paced_pieces() -> AsyncIterator[str | bytes | memoryview]:

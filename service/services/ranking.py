@@ -108,7 +108,7 @@ SORT_KEYS: dict[Sort, Callable[[RankedService], str | float]] = {
 
 
 def _by_place(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
-    """Return the services by letter and place, the best first; without a valid letter last, expired ones at the end."""
+    """Return services by letter and place, best first; services without a valid letter follow, expired ones last."""
     ranking: list[RankedService] = []
     first_place = 1
     for letter in BEST_FIRST:

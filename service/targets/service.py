@@ -1,4 +1,4 @@
-"""Resolution of a job's target: described in the request, or saved; both are validated.
+"""Resolution of a job's target, which the request describes or names as a saved target; validation of either.
 
 The saved targets that the links of a chain name are inserted, so that a job holds the descriptions of all its services.
 A link cannot override fields of the saved target that it names. Therefore a secret is sent only to the address with

@@ -258,7 +258,7 @@ class Settings(BaseSettings):
 
     @cached_property
     def exempt_networks(self) -> tuple[Network, ...]:
-        """Networks of hosts without limits on all tenants' calls together: `host_exempt`, or else `egress_allow`."""
+        """Networks of hosts without limits on rate, concurrency and cool-down (see the setting `host_exempt`)."""
         return self.egress_networks if self.host_exempt is None else _parse_networks(self.host_exempt)
 
     @cached_property

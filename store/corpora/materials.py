@@ -18,7 +18,7 @@ from store.corpora.corpora import Rules
 from store.corpora.items import MOST_ITEMS, NewItem, StoredItem, authored_before, sentences_of_rules
 
 FIELDS = ("text", "group_term", "attribute_term", "counterpart", "image", "term", "source")
-"""Fields that an item has both in a corpus and in a method."""
+"""Fields that a stored item of a corpus and a `CorpusItem`, which methods take, have in common."""
 
 
 def corpus_item(item: StoredItem) -> CorpusItem:

@@ -78,7 +78,7 @@ def _check_end_record(file: BinaryIO) -> None:
 
 
 def _find_arrays(archive: ZipFile) -> tuple[ZipInfo, ZipInfo]:
-    """Find the two arrays; raise `Unreadable` for unsupported compression or wrong sizes."""
+    """Find the parts with the words and the vectors; raise `Unreadable` for an unsupported or too large archive."""
     parts = archive.infolist()
     names = [part.filename for part in parts]
     if len(set(names)) < len(names):

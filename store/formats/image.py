@@ -26,7 +26,7 @@ MOST_PIXELS = 40_000_000
 """Maximum number of pixels of an image; a small file can declare many more."""
 
 MOST_PIXELS_IN_PROCESS = 4_000_000
-"""Maximum number of pixels of an image that is decoded in this process (16 MB); a child decodes larger images."""
+"""Maximum number of pixels of an image that this process decodes (16 MB); a child process decodes larger ones."""
 
 THUMBNAIL_PIXELS, THUMBNAIL_BYTES = 64, 3_000
 """Maximum width and height of a thumbnail in pixels, and maximum size of its file in bytes."""

@@ -79,7 +79,7 @@ def _separate_rating(job: Job) -> ColumnElement[bool]:
 
 # ---------------------------------------------------------------------------- cool-down of a target
 LONGEST_JOB_MS = 31 * 86_400_000
-"""Assumed maximum duration of a job in milliseconds; jobs created longer before the cool-down are not read."""
+"""Assumed maximum duration of a job in milliseconds; jobs so old that their cool-down must be over are not read."""
 
 
 def remaining_s(c: Connection, tenant: str, target_url: str | None, cooldown_s: float) -> int:

@@ -124,7 +124,7 @@ class NewJob(RequestedWork):
 
 
 def columns_of(new_job: NewJob) -> dict[str, Any]:
-    """Return the columns that the fields of a new job determine; all others have fixed first values."""
+    """Return the columns of a row that the fields of a new job determine; other columns begin with fixed values."""
     fields = {name: value for name, value in vars(new_job).items() if name not in {"sealed_secret", "deadline_s"}}
     fields |= {"target_url": new_job.target.get("base_url"), "deadline_ms": new_job.deadline_s * 1000}
     fields["commitment"] = None

@@ -29,7 +29,7 @@ SMALL_BYTES = 1 << 16
 SHARDS = 64
 
 QUOTA_OPTION = "tenant_quota"
-"""Option of database connections: the quota in bytes that they enforce. Workers have none, and only count."""
+"""Name of the option of database connections with the quota in bytes that they enforce; workers enforce none."""
 
 
 class byte_length(FunctionElement[int]):  # noqa: N801  SQL functions are in lower case

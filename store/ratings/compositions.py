@@ -88,7 +88,7 @@ def latest_of_targets(
 
     A rating belongs to a target if its request named the target's id, or if the rated service has the same description
     (`digests` has its digest by target id). The tenant's own ratings come first, then public ratings that stand for
-    their address, by class of requester (`store.ratings.standing`). Of the first that there are, the newest counts.
+    their address, by class of requester (`store.ratings.standing`). Of the first class with ratings, the newest counts.
     Ratings of uploads count only for a target without an address.
     """
     targets_by_id = {target.id: target for target in stored_targets}

@@ -314,7 +314,7 @@ MOST_NAMED = 500
 
 
 def _newest_only(c: Connection, before: tuple[int, str] | None) -> ColumnElement[bool] | None:
-    """Return the condition that a rating is one of `MOST_LOOKED_AT` after `before`; ``None`` if there are fewer."""
+    """Return the condition that a rating is one of the `MOST_LOOKED_AT` newest after `before`; ``None`` if all are."""
     created_at, rating_id = ratings.c.created_at, ratings.c.id
     query: Select[tuple[int, str]] = newest_first(select(created_at, rating_id), created_at, rating_id, before, limit=1)
     oldest = c.execute(query.offset(MOST_LOOKED_AT - 1)).one_or_none()

@@ -217,7 +217,7 @@ def _visible_to(tenant: str | None) -> list[ColumnElement[bool]]:
 
 # ---------------------------------------------------------------------------- similar names
 MOST_NAMES = 2_000
-"""Maximum number of names that are compared with a text; of more, only those that contain most of it are."""
+"""Maximum number of names that are compared with a text; if there are more, only those with most of the text are."""
 
 MAX_COMPARED_CHARACTERS = 60
 """Length of the longest text that is compared: the time grows with its square."""

@@ -162,7 +162,7 @@ PART_SIZE = 2_000
 """Number of ratings in a part, by which a large registry is read; one address is always in one part."""
 
 ALIKE = ("kind", "method", "attribute", "tenant", "visibility", "description", "masked", "name")
-"""Columns: of a service's ratings with equal values in these, only the newest is current (withdrawn ones apart)."""
+"""Of a service's ratings with equal values in these columns, the newest is current; withdrawn ones are apart."""
 
 _NEW, _OLD = service_ratings.alias("new"), service_ratings.alias("old")
 _ALIKE = and_(

@@ -230,7 +230,7 @@ def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
 
 
 def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int, now: int) -> str | None:
-    """Mark the rating, write the notice and add the new rating's job, unless done before; return its id, if any."""
+    """Mark a rating as changed, write the notice and add a re-rating, unless done before; return the new job's id."""
     query = select(service_changes.c.rating_id).where(service_changes.c.rating_id == watch.rating)
     rating = ratings.find(c, watch.rating, job.tenant)
     if c.execute(query).first() is not None or rating is None:

@@ -185,7 +185,7 @@ FILE_VALID_S = 3600
 """Seconds for which the content of a host's file `FILE_PATH`, or its absence, counts before it is read again."""
 
 RETRY_S, LONGEST_RETRY_S = 60, 900
-"""Seconds until a host's file that could not be read is requested again: first, and at most after more failures."""
+"""Seconds until a host's file that could not be read is requested again: after one failure, and at most."""
 
 CALLING = frozenset({"rating", "probe", "writing", "watch"})
 """Kinds of jobs that call services."""

@@ -82,8 +82,8 @@ def page(
 def redeliver(c: Connection, delivery_id: str, receiver: Receiver, url: str | None = None) -> Delivery | None:
     """Queue a delivery again, due at once, with the same webhook-id, to `url` if given; ``None`` if there is none.
 
-    The retries that are left of the usual number are made, at least one attempt. If an attempt is running, the next
-    attempt follows after it.
+    The usual maximum number of attempts still applies, but at least one more is made. If an attempt is running, the
+    next attempt follows after it.
     """
     is_waiting = deliveries.c.state == "waiting"
     statement = update(deliveries).where(deliveries.c.id == delivery_id, *receiver)

@@ -157,7 +157,7 @@ def confirm(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
 def replace(
     c: Connection, webhook_id: str, tenant: str, *, url: str, description: str, events: Sequence[str], envelope: str
 ) -> Webhook | None:
-    """Change an endpoint; its waiting deliveries go to its new URL (see `unconfirm_if_moved` for the challenge).
+    """Change an endpoint, and send its waiting deliveries to its new URL; `unconfirm_if_moved` must be called before.
 
     Return ``None`` if the tenant has no such endpoint. Raises `TooManyWebhooks` as `add`.
     """
