@@ -29,7 +29,7 @@ class HostWait:
 
 
 def admit(c: Connection, job: Job, hosts: Collection[str], cooldown_s: float) -> HostWait | None:
-    """Allow a job, for ever, to call all of its hosts and return ``None``, or else return the longest wait for a host.
+    """Allow a job to call all of its hosts (for ever), and return ``None``; otherwise return the wait for a host.
 
     `cooldown_s` is the cool-down of each host after a rating, in seconds. Call this in a transaction that writes.
     """
