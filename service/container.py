@@ -89,6 +89,6 @@ class Service(HttpParts):
 
 
 service_of = cast("Callable[[Request], Service]", parts_of)
-"""Return the service that answers a request."""
+"""Return the `Service`, the container of parts, that answers a request."""
 
 ServiceDependency = Annotated[Service, Depends(get_parts)]

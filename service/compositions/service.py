@@ -39,7 +39,7 @@ MAX_OBSERVATIONS = 20_000
 """Maximum number of recorded replies for which a chain is predicted sentence by sentence."""
 
 MAX_CHARACTERS = 10_000_000
-"""Maximum number of characters in the recorded replies of such a prediction."""
+"""Maximum number of characters in the recorded replies for which a chain is predicted sentence by sentence."""
 
 DEFAULT_MIDDLE_LANGUAGE = "es"  # of a translator whose rating names no language
 

@@ -54,7 +54,7 @@ REFUSALS: Mapping[str, str] = {
     "wrong-term": "it does not contain the terms that were sent with it",
     "counterpart-differs": "its counterpart is not the same sentence about the other group",
 }
-"""Explanations of the reasons for which a sentence is refused."""
+"""Why a sentence is refused, in words for the sender, by the code of the reason."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def _new_sentence(words: StereotypeWords | None, item: SentenceItem | PictureIte
 
 
 def with_terms(words: StereotypeWords, item: NewItem) -> NewItem:
-    """Return a sentence with its two terms and counterpart; raise `SpecificationError` if it breaks the rules."""
+    """Return a sentence with its group, its attribute term and its counterpart; refuse it if it breaks the rules."""
     sentence = Sentence(item.text or "", item.group_term or "", item.attribute_term or "", item.source)
     item_or_reason = as_item(sentence, words, item.provenance)
     if isinstance(item_or_reason, str):

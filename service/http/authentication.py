@@ -192,7 +192,7 @@ async def public_download(request: Request, caller: PublicReader) -> None:
 
 
 DOWNLOAD = [Depends(public_download)]
-"""Dependencies of routes that everybody may call and that cost much."""
+"""FastAPI dependencies of the routes of costly public downloads, which limit their number."""
 
 
 def _unauthorized(code: str, challenge: str, detail: str | None = None) -> Problem:

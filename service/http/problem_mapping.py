@@ -235,4 +235,4 @@ PROBLEM_OF: Mapping[type[Exception], Callable[[Any], Problem]] = {
         lambda error: Problem(error.code, str(error)),
     ),
 }
-"""The problem document of every exception that `assay` and `store` raise for a caller."""
+"""By type of exception that `assay` or `store` raises for a caller: function that returns the problem for it."""

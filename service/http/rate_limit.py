@@ -36,7 +36,7 @@ _WAIT = re.compile(r'^\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:;.*)?$', re.IGNORECASE)
 
 
 class OpenStreams:
-    """Counts open event streams and waits: together at most `limit` of a tenant, and half as many of an API key."""
+    """Counts open event streams and waits: together at most `limit` for a tenant, and half as many for an API key."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -94,7 +94,7 @@ if TYPE_CHECKING:
 
 JOBS, UPLOADS, CALLS, WRITES = "jobs", "uploads", "calls", "writes"
 VISITS, SIGN_INS, DOWNLOADS = "visits", "sign-ins", "downloads"
-"""Kinds of work, which are also the names of the policies in the headers.
+"""Kinds of work, which are also the names of the policies in the headers ``RateLimit``.
 
 Visits, sign-ins and downloads are counted per IP address. A form that a page sends counts as a write, in addition to
 the requests that the page sends to the API for it.

@@ -163,7 +163,7 @@ Lists = Annotated[ListReader, Depends(list_reader)]
 
 
 def lists_of(view: type[BaseModel], description: str) -> JsonObject:
-    """Return the arguments of a route that returns one page of a list of views."""
+    """Return the keyword arguments, for FastAPI, of a route that returns one page of a list of views."""
     return {"response_model": _list_model(view, description)}
 
 

@@ -209,7 +209,7 @@ MAX_LISTED = 100
 """Maximum number of entries of a list or object that stays in a shortened experiment."""
 
 MAX_SUMMARISED = 8
-"""Maximum number of entries of a list or object in a summary."""
+"""Maximum number of entries of a list or object that stays in the experiments of a list of jobs, by default."""
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ PACKED = frozenset({PARQUET, NPZ, XLSX})
 """Media types of compressed files, which can unpack to more than their size."""
 
 SMALL_BYTES = 1 << 18
-"""Size in bytes up to which a text file is read in this process."""
+"""Size in bytes up to which a text file is read in this process instead of a child process."""
 
 MAX_RECEIVING, MAX_RECEIVING_OF_TENANT = 16, 4
 """Maximum number of files being received, in all and per tenant; each may fill the maximum size on disk."""

@@ -1,4 +1,4 @@
-"""Archives of observations in a folder or an S3-compatible store, and the position of a job in a file of them."""
+"""Archives of observations in a folder or an S3-compatible store, and the position of a job in an archive file."""
 
 from __future__ import annotations
 

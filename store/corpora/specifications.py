@@ -42,11 +42,11 @@ class StoredSpecification:
     latest: int
     """Number of the newest version."""
     digest: str
-    """Digest of the fields above without the versions."""
+    """Digest of the name, title, kind, language, citation and words."""
     created_at: int
-    """Milliseconds since 1970; 0 if shipped."""
+    """Time of the version in milliseconds since 1970; 0 if it is shipped with Assay."""
     shipped: bool
-    """Whether it is part of Assay."""
+    """Whether the specification is shipped with Assay, not added by a tenant."""
 
     def as_specification(self) -> Specification:
         """Parse the stored words, and return the specification that methods take."""

@@ -27,7 +27,7 @@ AT_A_LIMIT = 70
 """Exit status of a child process that reached its limit of memory or output."""
 
 ANSWER_BYTES = 7 << 20
-"""Maximum size of a child's result in bytes of JSON; parsed, it takes ten times as much memory in this process."""
+"""Maximum size of a child process's result in bytes of JSON; parsed, it takes ten times as much memory."""
 
 LONGEST_S = 4 * PROCESSOR_S
 """Maximum duration of a child process in seconds; longer than `PROCESSOR_S` because its priority is low."""

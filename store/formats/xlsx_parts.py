@@ -25,7 +25,7 @@ MOST_UNPACKED_BYTES = 512 << 20
 """Maximum unpacked size in bytes, as the file declares it, of a sheet, and of the texts that cells share."""
 
 MOST_PART_BYTES = 32 << 20
-"""Maximum unpacked size of every other part that is read."""
+"""Maximum unpacked size in bytes of parts of an xlsx file other than sheets and texts that cells share."""
 
 PIECE_BYTES = 1 << 16
 
@@ -41,7 +41,7 @@ MOST_PIECES = 8
 """Number of pieces of a text, of up to 8 KiB each, after which the rest is not read."""
 
 Row = tuple[int, list[int], list[Field]]
-"""Number of a row, from 1; the indices of the columns with a value, from 0; the values."""
+"""A row of a sheet: its number, from 1; the indices of its columns with a value, from 0; these values."""
 
 Attributes = dict[str, str]
 
@@ -215,7 +215,7 @@ class Sheet:
         """Number of cells whose value a formula computed."""
         self.percentages: set[int] = set()
         self.hidden_columns: set[int] = set()
-        """Indices of the columns with percentages, and of the hidden columns."""
+        """Indices of columns: in `percentages`, those that hold percentages; in `hidden_columns`, hidden ones."""
         self._row_number, self._row_is_hidden = 0, False
 
     def rows(self) -> Iterator[Row]:
@@ -288,7 +288,7 @@ class Sheet:
 
     # ------------------------------------------------------------------------ rows and cells
     def _begin_row(self, attributes: Attributes) -> int:
-        """Begin a row; return how many digits its number has: references of its cells (``B12``) end with them."""
+        """Begin a row; return the number of digits of its number, with which references of its cells (``B12``) end."""
         number = _parse_integer(attributes["r"]) if "r" in attributes else self._row_number + 1
         if not self._row_number < number <= MOST_ROWS:
             _refuse_damaged(f"row {number} comes after row {self._row_number}")

@@ -31,7 +31,7 @@ class Backlog:
     oldest_running_job_seconds: float | None
     """Seconds since a worker first claimed the oldest running job; ``None`` if no job runs."""
     expired_leases: int
-    """Running jobs whose lease has expired."""
+    """Number of running jobs whose lease has expired."""
     webhook_backlog: int
     """Notices without deliveries yet, plus deliveries that wait for their next attempt."""
     webhook_oldest_seconds: float | None

@@ -242,7 +242,7 @@ class ExistingWork:
     active: int
     """Number of the tenant's unfinished jobs, counted up to the parameter `max_active` of `existing_work`."""
     own_before: int
-    """The tenant's jobs that are due before a job added now, counted up to `fair_order.MOST_COUNTED`."""
+    """Number of the tenant's queued jobs before a job added now, counted up to `fair_order.MOST_COUNTED`."""
     refusals: bool
     """Whether any host refuses ratings (`store.targets.domains`)."""
 

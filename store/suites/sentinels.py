@@ -65,7 +65,7 @@ class NoticedChange(NamedTuple):
     """A change of a service that a watch noticed, and the job of the new rating."""
 
     rating_id: str
-    """The rating from before the change."""
+    """Id of the rating from before the change."""
     since: int
     rerating_job_id: str
     rerating_status: Status | None
@@ -249,9 +249,9 @@ def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int
 def _announce_change(
     c: Connection, job_id: str, rating: StoredRating, schedule_id: str, log_e: float | None, change: Change
 ) -> None:
-    """Write a notice, which belongs to the job `job_id`, of a change (`log_e`: logarithm of its e-value, the evidence).
+    """Write the notice of a change; the notice belongs to the job `job_id`.
 
-    The `job_id` in the facts of the notice is that of the job that detected the change.
+    The fact ``job_id`` in it is the job that detected the change. `log_e` is the logarithm of its e-value (evidence).
     """
     facts: JsonObject = {"method": rating.method, "attribute": rating.attribute, "log_e": log_e}
     facts |= {"since": iso(change.since), "job_id": change.job_id, "rerating_job_id": change.rerating_job_id or None}

@@ -135,7 +135,7 @@ def record_check(c: Connection, domain_id: str, failure: str | None) -> Domain |
 
 
 def proof(c: Connection, tenant: str, host: str) -> Domain | None:
-    """Read a tenant's valid proof for a host, or return ``None``."""
+    """Read a tenant's claim to a host, with the proof of it; return ``None`` without a valid proof."""
     return one_row(c, ROWS.select(domains.c.tenant == tenant, domains.c.host == host, PROVEN), Domain)
 
 
@@ -206,9 +206,9 @@ class Standing:
     """Relation of a host to a tenant: whether the tenant owns it, and whether it refuses the tenant's ratings."""
 
     proven: bool
-    """Whether the tenant has a valid proof of the host."""
+    """Whether the tenant has a valid proof that it owns the host."""
     refusal: RatingsRefused | None
-    """The refusal that applies to the tenant; ``None`` for the host's owners."""
+    """The host's refusal of ratings by the tenant; ``None`` if it refuses none, or the tenant owns the host."""
     file_read: bool
     """Whether the stored content of the host's file is current, or the next attempt to read it is not due."""
     wish_known: bool = True

@@ -64,7 +64,7 @@ def leads_to(parameter: str, *operations: str, pointer: str = "/id") -> JsonObje
 def created(
     model: type[BaseModel], description: str, links: Json | None = None, *, may_exist: bool = False
 ) -> JsonObject:
-    """Return the arguments of a route that creates a resource; with `may_exist`, it may answer 200 (stored before)."""
+    """Return FastAPI's arguments for a route that creates a resource (201) or, with `may_exist`, may find it (200)."""
     existing: Responses = {200: {"model": model, "description": "It existed already; the stored one is returned."}}
     return {
         "status_code": 201,
