@@ -406,7 +406,7 @@ def _new_job(
 ) -> NewJob:
     """Return the job of a run from its template, with the target and the author as they are described now."""
     fields = dict(template) | {"target": dict(target), "author": author}
-    if author is not None:  # adds the items that the author generated in earlier runs
+    if author is not None:  # adds fitting items that the tenant's corpora have already
         method = with_stored_material(c, schedule.tenant, parse_method(template["experiment"]))
         fields["experiment"] = dump_method(method)
     # the digest is of the experiment as requested, without the items added above
