@@ -127,13 +127,13 @@ def create_app(
     settings : Settings
         The operator's settings.
     validator : TargetValidator
-        Protocols of targets, and the check of a target's description.
+        Lists the protocols of targets, and checks a target's description and callback addresses.
     doorbell : callable
         Wakes a worker for a job id. It is called after the commit, in a separate thread; its errors are logged.
     lifespan : callable
-        Returns a context manager that is entered at the start and left at the end; the reconciler runs within it.
+        Returns a context manager, entered when the application starts and left when it ends, for background work.
     clock : callable
-        Seconds since 1970, for waiting times and for whether a rating has expired.
+        Returns the seconds since 1970, for waiting times and for whether a rating has expired.
     tracer_provider : TracerProvider, optional
         Receives a span for each request; by default there is no tracing.
     more_registries : sequence of CollectorRegistry
@@ -174,7 +174,7 @@ def create_app(
 def _lifespan(
     service: Service, outer_lifespan: Callable[[], AbstractAsyncContextManager[object]]
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    """Return a lifespan inside `outer_lifespan` that fills caches at the start and closes the service at the end."""
+    """Return a lifespan that enters `outer_lifespan`, fills caches at the start and closes the service at the end."""
 
     @asynccontextmanager
     async def run_lifespan(_: FastAPI) -> AsyncIterator[None]:

@@ -34,7 +34,7 @@ sum_of = cast("Callable[[Sequence[T]], T]", partial(reduce, add))
 
 @dataclass(frozen=True, kw_only=True)
 class Service(HttpParts):
-    """Parts of a running service. `clock` returns seconds since 1970, for views; stored times are the database's."""
+    """Parts of a running service. `clock` returns seconds since 1970; stored times use the database's clock instead."""
 
     vault: Vault
     target_validator: TargetValidator
@@ -89,6 +89,6 @@ class Service(HttpParts):
 
 
 service_of = cast("Callable[[Request], Service]", parts_of)
-"""Return the service that answers a request."""
+"""Return the `Service`, the container of parts, that answers a request."""
 
 ServiceDependency = Annotated[Service, Depends(get_parts)]

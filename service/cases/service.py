@@ -17,10 +17,10 @@ from store.jobs.observations import ObservationFilter, StoredObservation
 from store.ratings.ratings import StoredRating
 
 MOST_SHOWN = 6
-"""Maximum number of observations that are read for each case of a list."""
+"""Maximum number of observations that are read for each case when a list of cases is shown."""
 
 MOST_EXCHANGES = 200
-"""Maximum number of observations that are read for a case that is shown alone."""
+"""Maximum number of observations that are read when a single case is shown."""
 
 SEARCHED_CASES = 100
 """Number of cases whose observations a search reads at a time."""
@@ -30,7 +30,7 @@ CASES_A_SEARCH = 2_000
 
 
 async def case_index(service: Service, rating: StoredRating) -> CaseIndex:
-    """Return all cases (pairs, round trips or words) of a rating, as anyone may see them; callers share one read."""
+    """Return all cases (pairs, round trips or words) of a rating, as anyone may see them, from a shared cache."""
 
     async def build_index() -> CaseIndex:
         builder = CaseIndexBuilder(await asyncio.to_thread(deciding_reader, rating.rating))
@@ -42,7 +42,7 @@ async def case_index(service: Service, rating: StoredRating) -> CaseIndex:
 
 
 def cases_of(index: CaseIndex, query: CaseQuery | CaseOrderQuery) -> Sequence[Case]:
-    """Return the cases of the query's `kind` in its `order`; without `kind`, those of all kinds that are judged."""
+    """Return the cases of the query's `kind` in its `order`; without a `kind`, all but `UNJUDGED_KINDS`."""
     cases = index.recorded if query.order == "recorded" else index.cases
     if query.kind is not None:
         return [case for case in cases if case.kind == query.kind]
@@ -50,7 +50,7 @@ def cases_of(index: CaseIndex, query: CaseQuery | CaseOrderQuery) -> Sequence[Ca
 
 
 def total_of(index: CaseIndex, query: CaseQuery) -> int | None:
-    """Return the number of cases of a list; ``None`` for a search or a question, because not all cases are read."""
+    """Return the number of cases; ``None`` if the query searches for a text or question, as not all cases are read."""
     if query.q is not None or query.question is not None:
         return None
     return len(cases_of(index, query))
@@ -59,7 +59,7 @@ def total_of(index: CaseIndex, query: CaseQuery) -> int | None:
 async def page_of(
     service: Service, rating: StoredRating, index: CaseIndex, query: CaseQuery, start: int
 ) -> tuple[list[tuple[Case, list[StoredObservation]]], int | None]:
-    """Return matching cases from `start`, each with its first observations, and the next page's start or ``None``."""
+    """Return a page of cases from `start`, each with its first observations, and the next `start` (``None``: end)."""
     cases = cases_of(index, query)
     if query.question is not None:
         case_id = index.by_question.get(hash(query.question))  # the index has hashes instead of texts
@@ -84,7 +84,7 @@ async def page_of(
 async def rows_of(
     service: Service, rating: StoredRating, cases: Sequence[Case], limit: int
 ) -> Mapping[int, StoredObservation]:
-    """Return up to `limit` first observations of each case, by the observations' sequence numbers."""
+    """Return a mapping from sequence number to observation, with the first `limit` observations of each case."""
     numbers = [seq for case in cases for seq in case.seqs[:limit]]
     return {row.seq: row for row in await service.database.read(observations.find_by_numbers, rating.job_id, numbers)}
 

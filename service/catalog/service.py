@@ -13,9 +13,9 @@ from assay.document import Json, JsonObject
 _TEXTS: Json = tomllib.loads(files(__package__).joinpath("field_texts.toml").read_text("utf-8"))
 
 _PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
-"""The section of a docstring that describes the fields, up to an empty line."""
+"""Pattern of the section ``Parameters`` of a docstring, which describes the fields, up to an empty line."""
 _FIELD = re.compile(r"^(?=\S)([\w, ]+?)(?: : .*)?\n((?: {4}.*\n?)+)", re.MULTILINE)
-"""A line ``names : type``, and the indented lines of their description."""
+"""Pattern of a line ``names : type``, and of the indented lines that describe the fields with these names."""
 
 
 def with_descriptions(schema: JsonObject, method: object) -> JsonObject:
@@ -43,7 +43,7 @@ def _add_texts(schema: dict[str, Any], docstring: str) -> dict[str, Any]:
 
 
 def title_of(name: str) -> str:
-    """Return the title of a field."""
+    """Return the title of a field: a text of ``field_texts.toml``, or else its name in words."""
     return _TEXTS["titles"].get(name) or name.replace("_", " ").capitalize()
 
 
@@ -57,5 +57,5 @@ def descriptions_in(docstring: str) -> dict[str, str]:
 
 
 def _group_of_field(name: str) -> str:
-    """Return the group of a field; fields in no group of the file belong to ``material``."""
+    """Return the group of a form field; a field in no group of ``field_texts.toml`` belongs to ``material``."""
     return next((group for group, names in _TEXTS["groups"].items() if name in names), "material")

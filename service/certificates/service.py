@@ -100,7 +100,7 @@ async def _read_leaf_hashes(service: Service, rating: StoredRating) -> list[byte
 
 
 async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator[list[Observation]]:
-    """Yield a rating's observations in the order of the evidence tree, in batches; raise ``evidence-out-of-order``."""
+    """Yield a rating's observations in tree order, in batches; raise ``evidence-out-of-order`` if some do not fit."""
     unrolling = _unrolling_of(rating, await database.read(observations.count, rating.job_id))  # replays the experiment
     while batch := await asyncio.to_thread(unrolling.advance):
         for start in range(0, len(batch), PROBES_PER_READ):

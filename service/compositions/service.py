@@ -33,18 +33,18 @@ from store.targets import targets
 from store.targets.targets import StoredTarget
 
 SEED = 0
-"""Seed of a prediction's draws: the same ratings give the same composition."""
+"""Seed of the random draws for a composition, fixed so that the same ratings give the same composition."""
 
 MAX_OBSERVATIONS = 20_000
-"""Maximum number of recorded replies from which each sentence's way through the chain is predicted."""
+"""Maximum number of recorded replies for which a chain is predicted sentence by sentence."""
 
 MAX_CHARACTERS = 10_000_000
-"""Maximum number of characters in the recorded replies of such a prediction."""
+"""Maximum number of characters in the recorded replies for which a chain is predicted sentence by sentence."""
 
 DEFAULT_MIDDLE_LANGUAGE = "es"  # of a translator whose rating names no language
 
 OPENNESS = ("private", "unlisted", "public")
-"""Visibilities, from the fewest to the most readers."""
+"""Visibilities of ratings and compositions, from the fewest to the most readers."""
 
 HREF = "/v1/jobs"
 HOME = "en"
@@ -55,7 +55,7 @@ LONGEST_NAME = 200
 
 @dataclass(frozen=True)
 class ChosenRating:
-    """The rating of a link (a service of a chain), and its saved target if the request names that, not a rating."""
+    """The rating of a link (service) of a chain, and the saved target if the request names a target for this link."""
 
     rating: StoredRating
     target: StoredTarget | None
@@ -139,7 +139,7 @@ def _check_visibility(request: CompositionRequest, links: Sequence[ChosenRating]
 
 # ---------------------------------------------------------------------------- recorded replies
 async def _read_observations(service: Service, links: Sequence[ChosenRating]) -> list[list[Observation]]:
-    """Return each link's observations; an empty list for all links if some are archived, too many or unfit."""
+    """Return a list of observations for each link; an empty result if some are archived, too many or unfit."""
     ratings = [link.rating.rating for link in links]
     question_count = sum(rating.calls or 0 for rating in ratings)
     if question_count > MAX_OBSERVATIONS or not all(map(read_evidence, ratings)):  # a rating lacks its matrix
@@ -192,9 +192,9 @@ def _notes_on_links(links: Sequence[ChosenRating], now: int) -> list[dict[str, s
 
 
 async def verification(service: Service, tenant: str, links: Sequence[ChosenRating]) -> JsonObject:
-    """Return the request that measures a chain; its ``ready`` says whether `tenant` may send it, or else ``why`` not.
+    """Return a request for measuring a chain: ``method``, ``href``, ``body``, and whether it is ``ready`` to be sent.
 
-    `links` are the ratings of the services, first to last.
+    If it is not, ``why`` has the reason. `links` are the ratings of the services, first to last.
     """
     ratings = [link.rating for link in links]
     saved_ids = {
@@ -228,7 +228,7 @@ def _link_settings(
 ) -> list[JsonObject]:
     """Return a service as links of a chain, each named by a saved target's id or described as it was rated.
 
-    A service that is itself a chain is replaced by its links. The last link gets the languages `path`.
+    A service that is itself a chain is replaced by its links. `path` has the languages of the last link.
     """
     protocol = saved_target.protocol if saved_target is not None else rating.target["protocol"]
     settings = saved_target.settings if saved_target is not None else rating.target.get("settings") or {}
@@ -262,10 +262,10 @@ def _with_path(link: Json, path: Sequence[str]) -> JsonObject:
 
 
 def _middle_language(ratings: Sequence[StoredRating], link_index: int) -> str:
-    """Return the middle language of a translator before the last link: the language in which it was rated.
+    """Return the language into which a translator before the last link turns English texts, before it turns them back.
 
-    If the last service is a translator and all services were rated in the same languages, return ``*`` (the language of
-    each question). If the translator was rated in several languages, return the one that decides its letter.
+    It is the language in which the translator was rated; of several, the language that decides its letter. If the last
+    service is a translator and all were rated in the same languages, return ``*`` (the language of each question).
     """
     languages_by_link = [tuple(stored.rating.experiment.get("languages") or ()) for stored in ratings]
     if ratings[-1].target["kind"] == Kind.TRANSLATOR and len(set(languages_by_link)) == 1:
@@ -279,7 +279,7 @@ def _middle_language(ratings: Sequence[StoredRating], link_index: int) -> str:
 def _common_experiment(ratings: Sequence[StoredRating]) -> JsonObject:
     """Return the experiment for a chain: the last service's or, if all were rated by one method, the first service's.
 
-    The questions enter the chain at the first service, and leave it in the languages of the last.
+    In both cases, the languages are those of the last service's rating.
     """
     first_experiment, last_rating = ratings[0].rating.experiment, ratings[-1]
     experiment = last_rating.rating.experiment or {"method": last_rating.method, "attribute": last_rating.attribute}

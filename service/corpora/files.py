@@ -21,10 +21,10 @@ COLUMNS = (
     *("id", "seq", "text", "group_term", "attribute_term", "counterpart", "image", "term", "source"),
     *("author", "author_host", "author_model", "prompt", "job", "note", "edited_from", "created_at"),
 )
-"""Columns of the table; `edited_from` is the original text of an edited sentence."""
+"""Columns of a downloaded corpus; `edited_from` is the original text of an edited sentence."""
 
 IMPORTED = ("text", "group_term", "attribute_term", "note")
-"""Columns that an import reads; only the first is required."""
+"""Columns that are read when sentences are imported; only ``text`` is required."""
 
 
 def corpus_csv(database: AsyncDatabase, corpus: StoredCorpus) -> StreamingResponse:

@@ -40,7 +40,7 @@ from store.formats.image import ImageFacts, read_image
 from store.formats.limited import READERS
 
 STEREOTYPE = "stereotype"
-"""The kind of specification that defines rules for sentences."""
+"""Kind of the specifications (named word lists) that a corpus of sentences can follow."""
 
 MAX_ERRORS = 100
 """Maximum number of refused sentences that an error names."""
@@ -54,12 +54,12 @@ REFUSALS: Mapping[str, str] = {
     "wrong-term": "it does not contain the terms that were sent with it",
     "counterpart-differs": "its counterpart is not the same sentence about the other group",
 }
-"""Explanations of the reasons for which a sentence is refused."""
+"""Why a sentence is refused, in words for the sender, by the code of the reason."""
 
 
 @dataclass(frozen=True)
 class NewPicture:
-    """A new picture, decoded."""
+    """A new picture: its item in the corpus, the bytes of its file, and the facts read from these."""
 
     item: NewItem
     content: bytes
@@ -149,7 +149,7 @@ def _new_sentence(words: StereotypeWords | None, item: SentenceItem | PictureIte
 
 
 def with_terms(words: StereotypeWords, item: NewItem) -> NewItem:
-    """Return a sentence with its two terms and counterpart; raise `SpecificationError` if it breaks the rules."""
+    """Return a sentence with its group, its attribute term and its counterpart; refuse it if it breaks the rules."""
     sentence = Sentence(item.text or "", item.group_term or "", item.attribute_term or "", item.source)
     item_or_reason = as_item(sentence, words, item.provenance)
     if isinstance(item_or_reason, str):
@@ -199,7 +199,7 @@ def _decode_base64(base64_text: str) -> bytes:
 
 # ---------------------------------------------------------------------------- storage
 def store_pictures(c: Connection, corpus_id: str, tenant: str, pictures: Sequence[NewPicture]) -> AddedItems | None:
-    """Store pictures with their images in one transaction; ``None`` if the tenant has no such corpus."""
+    """Add pictures to a corpus, and store their files; return ``None`` if the tenant has no such corpus."""
     if corpora.lock(c, corpus_id, tenant) is None:
         return None
     for picture in pictures:
@@ -287,8 +287,8 @@ def _note_provenance(note: str | None) -> JsonObject:
 async def find_corpus(service: Service, tenant: str, reference: NamedCorpus, method: str) -> LoadedCorpus:
     """Return a corpus with all its items for an experiment by `method`; errors name the experiment's field.
 
-    Raise `SpecificationError` if the tenant may not read the corpus, or it is empty, too large, or not of the named
-    kind or version.
+    Raise `SpecificationError` if the tenant may not read the corpus, or if the corpus is empty, too large, or not of
+    the kind or version that `reference` names.
     """
     corpus_id, separator, version = reference.name.partition("@")
     corpus = await service.database.read(corpora.find, corpus_id, tenant)
@@ -313,7 +313,7 @@ async def find_corpus(service: Service, tenant: str, reference: NamedCorpus, met
 
 
 async def check_images(service: Service, tenant: str, digests: Sequence[str], field: str) -> None:
-    """Refuse images that this tenant cannot read; the error names their index in the method's `field`."""
+    """Refuse images that the tenant cannot read; the error names the first one by its index in the method's `field`."""
     missing = await service.database.read(images.missing, digests, tenant) if digests else ()
     if missing:
         index = digests.index(missing[0])

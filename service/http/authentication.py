@@ -40,7 +40,7 @@ class HttpParts:
     recent_keys: SwrCache[bytes, ApiKey]
 
     def database_for(self, request: Request) -> PublicDatabase:
-        """Return the database for the public data of an answer: the replica, if there is one.
+        """Return the database from which a request's public data are read: the replica, if there is one.
 
         Callers who may just have written read the primary, and so see their own writes: those with a key or a cookie
         (``assay.has_cookie`` for a page's requests), and all callers of an agency that requires no keys.
@@ -87,7 +87,7 @@ class Caller:
     key_id: str | None = None
 
     def may(self, scope: str) -> bool:
-        """Return whether the caller has `scope` or ``admin``; only the operator may read metrics (of all tenants)."""
+        """Return whether the caller has `scope` or ``admin``; ``metrics:read`` also requires the operator's tenant."""
         return bool({scope, "admin"} & self.scopes) and (scope != "metrics:read" or self.tenant == OPERATOR_TENANT)
 
 
@@ -192,7 +192,7 @@ async def public_download(request: Request, caller: PublicReader) -> None:
 
 
 DOWNLOAD = [Depends(public_download)]
-"""Dependencies of routes that everybody may call and that cost much."""
+"""FastAPI dependencies of the routes of costly public downloads, which limit their number."""
 
 
 def _unauthorized(code: str, challenge: str, detail: str | None = None) -> Problem:

@@ -24,7 +24,7 @@ def entity_tag(*parts: object) -> str:
 
 
 def caller_has(request: Request, etag: str) -> bool:
-    """Return whether the caller has the version `etag`: ``If-None-Match`` names it (weak comparison)."""
+    """Return whether the caller has the version `etag` already: ``If-None-Match`` names this tag (weak comparison)."""
     header = ",".join(request.headers.getlist("if-none-match"))
     if not header:
         return False

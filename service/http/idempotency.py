@@ -36,7 +36,7 @@ IdempotencyKey = Annotated[
 
 @dataclass(frozen=True)
 class Repeatable:
-    """Identity of a request: tenant and route (`scope`), ``Idempotency-Key``, payload; and hours to keep its answer."""
+    """Identity of a request, to recognise repetitions. `scope` is tenant, method and path; `kept_h` is in hours."""
 
     scope: str
     key: str | None
@@ -70,9 +70,9 @@ def once(
 
     Returns the answer, and what `work` created, or ``None`` instead of that if the request is a repetition.
 
-    An answer for which `is_final` is false (a caller waits for the job's end) is not stored. A repeated request
-    is refused with ``idempotency-in-flight`` until `store_answer` is called; a request with another
-    payload is always refused, with ``idempotency-mismatch``.
+    If `is_final`, called with what `work` created, is false (a caller waits for a job's end), the answer is not stored.
+    A repetition is then refused with ``idempotency-in-flight`` until `store_answer` is called. A request with the same
+    key and another payload is always refused, with ``idempotency-mismatch``.
     """
     if repeat.key is None:
         return work(c)
@@ -90,7 +90,7 @@ def once(
 
 
 async def answer_once(service: HttpParts, repeat: Repeatable, work: Callable[[Connection], Answer]) -> Response:
-    """Call `work` in a transaction, unless the request is a repetition; return the response."""
+    """Call `work` in a transaction and return its response; for a repeated request, return the stored response."""
     answer, _ = await service.database.write(once, repeat, lambda c: (work(c), None))
     return answer.response()
 
@@ -101,6 +101,6 @@ def is_known(c: Connection, repeat: Repeatable) -> bool:
 
 
 def store_answer(c: Connection, repeat: Repeatable, answer: Answer) -> None:
-    """Store the answer for repetitions of the request."""
+    """Store the answer, which repetitions of the request then get; do nothing without an ``Idempotency-Key``."""
     if repeat.key is not None:
         idempotency.complete(c, repeat.scope, repeat.key, answer.status, answer.body, dict(answer.headers))

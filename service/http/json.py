@@ -127,7 +127,7 @@ def pointer_to(*parts: str | int) -> str:
 
 @contextmanager
 def located(*path: str | int) -> Iterator[None]:
-    """Point the errors inside the block to `path` in the request body; specification errors become problems.
+    """Make errors inside the block point into the request body at `path`; specification errors become problems.
 
     >>> with located("target"):
     ...     validator.check(target)            # field "base_url" becomes the pointer /target/base_url

@@ -22,7 +22,7 @@ GAUGES = {
 
 
 class Meter:
-    """Metrics of one service, in a registry of its own, because two services can share a process."""
+    """Metrics of one service, in a Prometheus registry of its own, because two services can share a process."""
 
     def __init__(self, registries: Sequence[CollectorRegistry] = ()) -> None:
         self.registry, self._more_registries = CollectorRegistry(), tuple(registries)

@@ -34,7 +34,7 @@ _CORPUS_FILES = re.compile(r"/v1/corpora/[^/]+/(images|import)")
 """Paths of pictures and tables of sentences. They are held in memory, so they have a smaller limit than an upload."""
 
 _FORMS = re.compile(r"/uploads|/corpora/[^/]+/(images|import)")
-"""Paths of pages whose forms send files."""
+"""Paths of the web pages whose forms send files."""
 
 FORM_BYTES = 1 << 16
 """Maximum size in bytes of a form without its file: the other fields and the boundaries between the fields."""
@@ -129,7 +129,7 @@ class RequestMiddleware:
 
 
 class _ResponseSender:
-    """Sender of the parts of a response, which completes the headers; `status` is 0 until the response begins."""
+    """Sends the parts of a response, and completes its headers; `status` is 0 until the response begins."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self.status = 0
@@ -245,7 +245,7 @@ def _is_own_host(name: str | None, hosts: frozenset[str]) -> bool:
 
 
 def _is_same_origin(origin: str, host: str | None, hosts: frozenset[str]) -> bool:
-    """Return whether an origin is the request's `host`, or the public host (`host` may differ behind a proxy)."""
+    """Return whether an origin is the request's `host` or the public host, which can differ behind a proxy."""
     name = _hostname(origin)
     # another port of localhost can be another program
     return origin.partition("://")[2] == host or (name in hosts and name != "localhost")

@@ -42,7 +42,7 @@ def register(app: FastAPI) -> None:
 
 
 def allowed_methods(app: FastAPI, path: str) -> list[str]:
-    """Return the methods of every route that matches `path`; the framework returns only the first route's.
+    """Return the HTTP methods of all routes that match `path`; the framework returns those of the first route only.
 
     A path without parameters, such as /v1/jobs/plan, takes precedence, as in the OpenAPI document.
     """
@@ -140,7 +140,7 @@ def _problem_in_field(code: str, place_type: str, name: str, error: Exception, *
 
 
 def _known_fields(request: Request, location: Sequence[str | int], body: object) -> Sequence[str]:
-    """Return the valid names of fields in the object whose unknown field is at `location`; empty if not known."""
+    """Return the valid names of fields beside the unknown field at `location`; empty if they are not known."""
     # ("body", "experiment", method, unknown field)
     if location[:2] == ("body", "experiment") and len(location) == 4 and isinstance(body, dict):
         name = body["experiment"].get("method")
@@ -174,7 +174,7 @@ def _models(types: Sequence[Any]) -> Iterator[type[BaseModel]]:
 
 
 def _place_of_error(error: JsonObject, body: object) -> dict[str, str]:
-    """Return ``{"parameter" | "pointer" | …: place}`` of a validation error, without the union tags of pydantic."""
+    """Return the place of a validation error in the request, such as ``{"pointer": "/target/kind"}``."""
     source, *parts = error["loc"]
     if source != "body":
         return {"parameter" if source in {"query", "path"} else str(source): ".".join(str(part) for part in parts)}
@@ -187,7 +187,7 @@ def _place_of_error(error: JsonObject, body: object) -> dict[str, str]:
 
 
 def _existing_path(parts: Sequence[str | int], body: Any, *, missing: bool) -> list[str | int]:
-    """Return the parts of a path that exist in the body, and its last part if that field is missing."""
+    """Return those parts of an error's path that exist in the body, and the last part if this field is `missing`."""
     parts_in_body: list[str | int] = []
     for index, part in enumerate(parts):
         if isinstance(body, list):
@@ -235,4 +235,4 @@ PROBLEM_OF: Mapping[type[Exception], Callable[[Any], Problem]] = {
         lambda error: Problem(error.code, str(error)),
     ),
 }
-"""The problem document of every exception that `assay` and `store` raise for a caller."""
+"""By type of exception that `assay` or `store` raises for a caller: function that returns the problem for it."""

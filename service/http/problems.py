@@ -39,7 +39,7 @@ KINDS: Mapping[str, ProblemKind] = {
     code: ProblemKind(code, **facts)
     for code, facts in tomllib.loads(files(__package__).joinpath("problem_types.toml").read_text("utf-8")).items()
 }
-"""Every kind of problem by its code: requests first, then access, the service, and failed jobs."""
+"""Every kind of problem by its code; first those of requests, then of access, of the service and of failed jobs."""
 
 
 class Problem(HTTPException):

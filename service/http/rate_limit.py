@@ -36,7 +36,7 @@ _WAIT = re.compile(r'^\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:;.*)?$', re.IGNORECASE)
 
 
 class OpenStreams:
-    """Counts open event streams and waits: together at most `limit` of a tenant, and half as many of an API key."""
+    """Counts open event streams and waits: together at most `limit` for a tenant, and half as many for an API key."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -94,7 +94,7 @@ if TYPE_CHECKING:
 
 JOBS, UPLOADS, CALLS, WRITES = "jobs", "uploads", "calls", "writes"
 VISITS, SIGN_INS, DOWNLOADS = "visits", "sign-ins", "downloads"
-"""Kinds of work, which are also the names of the policies in the headers.
+"""Kinds of work, which are also the names of the policies in the headers ``RateLimit``.
 
 Visits, sign-ins and downloads are counted per IP address. A form that a page sends counts as a write, in addition to
 the requests that the page sends to the API for it.
@@ -114,18 +114,18 @@ WORK_OF_OPERATION: Mapping[str, str] = {
     "POST /v1/jobs/{job_id}/deliveries/{delivery_id}/redeliver": CALLS,
     "POST /v1/jobs": "",
 }
-"""Kind of work of an operation; others that write are `WRITES`. New jobs are counted when `service.jobs` adds them."""
+"""Kind of work by operation; others that write are `WRITES`. Empty: counted by `service.jobs` if a job is new."""
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 STORAGE_PATIENCE_S = 0.5
 STORAGE_REST_S = 10.0
-"""Seconds for which Redis is not asked after it has failed."""
+"""Seconds for which the counts in Redis are not used after Redis has failed."""
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
 class Allowance:
-    """Remainder of a tenant's limit: `remaining` requests; the full limit again in `reset_s` seconds."""
+    """What is left of a tenant's rate limit: `remaining` requests now, and the full `limit` in `reset_s` seconds."""
 
     work: str
     limit: int
@@ -161,8 +161,8 @@ def address_of(request: Request) -> str:
 class RateLimiter:
     """Rate limiter with a sliding window per tenant and kind of work.
 
-    The `rates` of each kind of work are written as ``"60/minute"``. The counts are in Redis, or without `redis_url` in
-    the memory of this process; `meter` counts the failures of Redis.
+    `rates` maps kinds of work to limits such as ``"60/minute"``. The counts are in the Redis at `redis_url`, or without
+    it in the memory of this process. `meter` counts the failures of Redis.
     """
 
     def __init__(self, rates: Mapping[str, str], redis_url: str | None, meter: Meter) -> None:
@@ -186,7 +186,7 @@ class RateLimiter:
             raise (await self.remainder(tenant, work)).refusal()
 
     async def remainder(self, tenant: str, work: str = JOBS) -> Allowance:
-        """Return the remainder of the tenant's limit of a kind of work without counting a request."""
+        """Return what is left of the tenant's limit for a kind of work, without counting a request."""
         rate = self._rates[work]
         window = await self._ask(lambda limiter: limiter.get_window_stats(rate, work, tenant))
         remaining, reset_s = max(0, window.remaining), max(0, round(window.reset_time - time.time()))
@@ -204,7 +204,7 @@ class RateLimiter:
             await self._connections.aclose()
 
     async def _ask(self, ask: Callable[[SlidingWindowCounterRateLimiter], Awaitable[T]]) -> T:
-        """Call `ask` with the limiter in Redis; without Redis, and for 10 s after it failed, with the local limiter."""
+        """Call `ask` with the limiter that uses Redis; without Redis, or after it failed, with the process's own."""
         if self._shared_limiter is not None and time.monotonic() >= self._redis_rests_until:
             try:
                 return await ask(self._shared_limiter)

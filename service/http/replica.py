@@ -19,10 +19,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 ReplicaState = Literal["current", "late", "outdated", "unreachable"]
-"""State of the replica; `outdated` if its schema is older than this version's."""
+"""State of the replica; `late` if it lacks recent data, `outdated` if its schema is older than this code needs."""
 
 CHECK_S, OLDEST_CHECK_S, CHECK_WAIT_S = 5.0, 30.0, 5.0
-"""Seconds after which the state is read again, after which it is no longer used, and that reading it may take."""
+"""In seconds: age at which a replica's state is read again; its maximum age; maximum duration of reading it."""
 
 logger = structlog.get_logger(__name__)
 

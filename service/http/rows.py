@@ -82,7 +82,7 @@ class Page(Generic[Row]):
 
     @classmethod
     def of(cls, rows: Sequence[Row], limit: int, key: Callable[[Row], Key] = newest_first) -> Page[Row]:
-        """Return a page of `limit` rows; further rows, or a true `rows.cut` (`store.core.rows`), mean a next page."""
+        """Return the first `limit` of `rows`; another page follows if there are more, or `rows.cut` is true."""
         has_more = len(rows) > limit or getattr(rows, "cut", False)
         page_rows = rows[:limit]
         return cls(page_rows, key(page_rows[-1]) if has_more else None, getattr(rows, "total", None))
@@ -118,7 +118,7 @@ class ListReader:
     def response(
         self, query: PageQuery, list_name: str, page: Page[Any], items: Sequence[BaseModel | Json], **facts: object
     ) -> Response:
-        """Return a response with a page's `items`, a ``Link`` to the next page, and `facts` about the whole list."""
+        """Return a JSON response with a page's `items`, a ``Link`` to the next page, and further members (`facts`)."""
         headers, cursor = dict[str, str](), None
         if page.next_key is not None:
             cursor = make_cursor(page.next_key, list_name, query.filters())
@@ -135,7 +135,7 @@ class ListReader:
         *arguments: object,
         key: Callable[[Any], Key] = newest_first,
     ) -> Response:
-        """Read one page of a list by the method `read`, and return a response with the `view` of each row."""
+        """Read one page of a list as the method `read` does, and return a response with the `view` of each row."""
         page = await self.read(query, list_name, read, *arguments, key=key)
         return self.response(query, list_name, page, [view(row) for row in page.rows])
 
@@ -148,7 +148,7 @@ class ListReader:
         database: PublicDatabase | None = None,
         key: Callable[[Any], Key] = newest_first,
     ) -> Page[Any]:
-        """Read one page of a list by ``read(c, *arguments, **filters, …)``; without `database`, of the primary."""
+        """Return a page of a list, read by ``read(c, *arguments, **filters, …)`` from `database` (default: primary)."""
         position = {"before": query.cursor_key(list_name), "limit": query.limit + 1}
         rows = await (database or self.parts.database).read(read, *arguments, **query.filters(), **position)
         return Page.of(rows, query.limit, key)
@@ -163,7 +163,7 @@ Lists = Annotated[ListReader, Depends(list_reader)]
 
 
 def lists_of(view: type[BaseModel], description: str) -> JsonObject:
-    """Return the arguments of a route that returns one page of a list of views."""
+    """Return the keyword arguments, for FastAPI, of a route that returns one page of a list of views."""
     return {"response_model": _list_model(view, description)}
 
 
@@ -180,7 +180,7 @@ def _checksum(list_name: str, filters: Json) -> str:
 
 
 def in_path(noun: str, find: Callable[..., Any], caller_type: object, parameter: str = "") -> Any:
-    """Return a FastAPI dependency: the row in the path, or ``not-found``.
+    """Return a FastAPI dependency: it reads the row whose id is in the path, or raises ``not-found``.
 
     Parameters
     ----------
@@ -189,9 +189,9 @@ def in_path(noun: str, find: Callable[..., Any], caller_type: object, parameter:
     find : callable
         Reads a row by connection, id and tenant; ``None`` if there is none that the tenant may see.
     caller_type
-        The caller with the scope that the route needs, such as `Reader`.
+        Annotated type of the caller, which requires the scope that the route needs, such as `Reader`.
     parameter : str
-        Name of the path's parameter; by default that of the noun, such as ``target_id``.
+        Name of the path's parameter; by default the noun and ``_id``, such as ``target_id``.
     """
     id_name = parameter or f"{noun}_id"
 

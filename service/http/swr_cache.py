@@ -17,7 +17,7 @@ MAX_KEPT = 2048
 
 @dataclass(eq=False)
 class _Entry(Generic[V]):
-    """A value, the time when it was last read, and the reading in progress."""
+    """A cached value, the time when it was last read, and the read in progress, if any."""
 
     read_at: float = float("-inf")
     value: V | None = None
@@ -58,7 +58,7 @@ class SwrCache(Generic[K, V]):
     async def get(self, key: K, read_value: Callable[[], Awaitable[V]]) -> V:
         """Return the value of `key`; get it from `read_value` if it is missing or too old.
 
-        An error is raised for every caller that waited for the same reading, and is not stored.
+        An error of `read_value` is raised for every caller that waits for the same read, and is not stored.
         """
         entry = self._entries.get(key)
         if entry is not None and entry.value is not None and (age_s := self._clock() - entry.read_at) <= self._stale_s:
@@ -79,7 +79,7 @@ class SwrCache(Generic[K, V]):
         return await asyncio.shield(self._start_reading(key, entry, read_value))
 
     def clear(self) -> None:
-        """Remove every value, including values that are being read."""
+        """Remove every value; a value that is being read now is not kept either."""
         self._entries.clear()
 
     def _start_reading(self, key: K, entry: _Entry[V], read_value: Callable[[], Awaitable[V]]) -> asyncio.Future[V]:

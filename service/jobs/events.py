@@ -40,7 +40,7 @@ class EventStream:
         self.stopping = False
 
     def stop_waiting(self) -> None:
-        """End every wait and every stream, as if the job had no more events; for any thread or signal handler."""
+        """End every wait and every stream, as if jobs had no more events; safe in any thread or signal handler."""
         self.stopping = True
 
     async def follow(self, job_id: str, after: int = 0) -> AsyncGenerator[Event, None]:

@@ -34,7 +34,7 @@ MOST_BYTES = 65_536
 
 
 async def with_named_inputs(service: Service, tenant: str, method: AnyMethod, target: Json) -> AnyMethod:
-    """Return the experiment `method` with the stored inputs that it names inserted, except the rows of a table."""
+    """Return the experiment `method` together with all stored inputs that it names, except the rows of a table."""
     references = method.references()
     with located("experiment"):
         corpus = None
@@ -68,7 +68,7 @@ async def reading_of(service: Service, tenant: str, rows: NamedRows) -> JsonObje
 
 
 async def with_rows(service: Service, tenant: str, method: AnyMethod, rows: NamedRows, seed: int) -> AnyMethod:
-    """Return the experiment `method` with the rows of an uploaded table that it names inserted.
+    """Return the experiment `method` together with the rows that it names of an uploaded table.
 
     The `seed` picks rows from a table that has more rows than a job can hold.
     """
@@ -79,7 +79,7 @@ async def with_rows(service: Service, tenant: str, method: AnyMethod, rows: Name
 
 
 async def with_stored_items(service: Service, tenant: str, method: AnyMethod) -> AnyMethod:
-    """Return the experiment with the items that an author generated for it in earlier jobs of the tenant, if any."""
+    """Return the experiment with fitting items of the tenant's corpora, if any, so that an author generates fewer."""
     authored = await service.database.read(materials.stored_material, tenant, method.references().authored)
     if not any(authored):
         return method
@@ -102,7 +102,7 @@ async def _find_words(service: Service, tenant: str, named_words: NamedWords, me
 
 
 def chosen_rows(rows: Sequence[Json], named_rows: NamedRows, rng: np.random.Generator) -> tuple[Json, ...]:
-    """Return rows that have one of the named values: at most `max_rows`, drawn at random, in the table's order.
+    """Return rows that `named_rows` selects by the values of a column: at most `max_rows` at random, in table order.
 
     Raises `UnknownName` for a column that the table lacks, or values that no row has.
     """
@@ -119,7 +119,7 @@ def chosen_rows(rows: Sequence[Json], named_rows: NamedRows, rng: np.random.Gene
 
 
 async def _add_trials(service: Service, tenant: str, method: AnyMethod, target: Json) -> AnyMethod:
-    """Return `method` with the uploaded answers that are rated instead of a service; refuse it if it takes none."""
+    """Return `method` with the uploaded answers that are rated instead of a service; refuse an unfit method."""
     if not method.takes_trials:
         fitting_methods = " or ".join(method_name(other) for other in every_method() if other.takes_trials)
         raise SpecificationError(

@@ -36,7 +36,7 @@ COLUMNS = {
     "elapsed_ms": "int64",
     "recorded_at": "string",
 }
-"""Columns of the table with their Arrow types; `ask`, and a `value` that is not text, are JSON."""
+"""Columns of a downloaded file with their Arrow types; `ask`, and a `value` that is not text, are JSON."""
 
 RUNS_IN_A_SPREADSHEET = ("=", "+", "-", "@", "\t", "\r")
 
@@ -147,7 +147,7 @@ def _download(lines: AsyncIterator[str] | AsyncIterator[bytes], media_type: str,
 
 
 def paced(file: StreamingResponse, slots: asyncio.Semaphore) -> StreamingResponse:
-    """Limit how many pieces of files are made at once: making a piece takes a slot, and reading it takes none."""
+    """Make each piece of a streamed `file` in one of the `slots`, which is free again while the piece is sent."""
     pieces = aiter(file.body_iterator)
 
     async def paced_pieces() -> AsyncIterator[str | bytes | memoryview]:

@@ -44,7 +44,7 @@ from store.targets import domains
 CROWDED_RETRY_S = 5
 
 NEAR_LIMIT = 100
-"""Distance to the maximum of unfinished jobs at which they are counted under a lock; above concurrent requests."""
+"""Unfinished jobs are counted under a lock from this many below the maximum: more than concurrent requests add."""
 
 MAX_EXPERIMENT_BYTES = 7_000_000
 """Maximum size of an experiment with its inputs, in bytes of JSON; the job and the rating store it."""
@@ -66,7 +66,7 @@ class Order:
 
 
 class PlacedJob(NamedTuple):
-    """The job that answers an order, and whether the order made it."""
+    """The job that answers an order, and whether it was added as a new job for this order."""
 
     job: Job
     is_new: bool
@@ -77,15 +77,15 @@ class RateNotTaken(Exception):
 
 
 Show = Callable[[Job, Stamp | StoredRating | None, int | None], Answer]
-"""Builds the answer from the job, the rating that answers it, and the number of the tenant's queued jobs before it."""
+"""Builds the answer from the job, its rating if it has one, and the number of the tenant's queued jobs before it."""
 
 
 async def place(
     service: Service, caller: Caller, order: Order, repeat: Repeatable, show: Show, *, waits: bool
 ) -> tuple[Answer, Job | None]:
-    """Place an order and build its answer by `show`; with `waits`, the final answer is built after the job's end.
+    """Place an order, and return the answer by `show` and the job (``None`` if the request is a repetition).
 
-    Returns the answer and, unless the request is a repetition, its job. Only new jobs count towards the rate limit.
+    If `waits`, the caller waits for the job's end and stores the final answer. Only new jobs count for the rate limit.
 
     Raise `Problem` ``rate-limited``, ``too-many-jobs`` or ``cooling-down``, for new jobs only.
     """
@@ -168,7 +168,7 @@ def _place_order(
 
 
 def _find_existing(c: Connection, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:
-    """Return the rating that answers an order, the unfinished job to join, and the tenant's queued jobs before the job.
+    """Return the rating that answers an order, the unfinished job to join, and the number of queued jobs before it.
 
     Rating and job are ``None`` if the order needs a new job. Then raise ``too-many-jobs`` if the tenant has the maximum
     number of unfinished jobs, and `RatingsRefused` if a host of the targets is known to refuse ratings.
@@ -198,7 +198,7 @@ def queued_before(c: Connection, job: Job) -> int | None:
 async def rating_order(
     service: Service, caller: Caller, request: RatingRequest, target: ResolvedTarget, *, recurring: bool = False
 ) -> Order:
-    """Return the order for a rating. If `recurring` (a schedule), each run adds items that an author made earlier.
+    """Return the order for a rating; if `recurring` (for a schedule), without items that authors made in earlier jobs.
 
     Raise `Problem` or `OutOfBounds` if the method cannot rate that kind of target, or the deadline is longer than the
     operator allows.
@@ -358,7 +358,7 @@ def maintenance_order(
 ) -> Order:
     """Return the order for a ``rerate`` or ``challenge`` job, without a target; an identical running job is joined.
 
-    `concerns` is the input of the worker, shown as the job's `experiment`; `target` is only shown.
+    `concerns` is the worker's input, shown as the job's `experiment`; `target` is shown with the job but not called.
     """
     digest = digest_of({"tenant": caller.tenant, "kind": kind, "concerns": dict(concerns)})
     fields = {"kind": kind, "experiment": dict(concerns), "max_calls": 1, "deadline_s": deadline_s}
@@ -367,7 +367,7 @@ def maintenance_order(
 
 # ---------------------------------------------------------------------------- plans
 async def facts_of(service: Service, caller: Caller, target: ResolvedTarget, prices: Prices) -> Plannable:
-    """Return the facts about a target that a plan needs; without a latency in `prices`, that of the newest probe."""
+    """Return the facts for planning calls to a target; without a latency in `prices`, the newest probe's is used."""
     latency_s = prices.latency_s
     if latency_s is None and target.saved_id is not None:
         digest = probe_digest(caller, target)

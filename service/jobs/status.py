@@ -27,7 +27,7 @@ class Status:
 
 
 Key = tuple[str, str, str]
-"""Tenant, job id, and the address under which the service was called."""
+"""Key of a cached status: tenant, job id, and the address under which the service was called."""
 
 
 class StatusCache(SwrCache[Key, Status]):

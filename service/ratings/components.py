@@ -56,7 +56,7 @@ def view_of(dataclass: type) -> type[ResponseModel]:
 
 
 def _schema_type(hint: object, schema_of: Callable[[Any], type[BaseModel]]) -> Any:
-    """Return the type of a field in a schema: tuples become lists, and dataclasses the schemas by `schema_of`."""
+    """Return the type in a schema for the type `hint`: tuples become lists, dataclasses the result of `schema_of`."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is UnionType:
         members = [argument if argument is NoneType else _schema_type(argument, schema_of) for argument in arguments]

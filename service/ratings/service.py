@@ -50,9 +50,9 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Annotations:
-    """Annotations of a rating: its standing for its address, the announced methodology's letter, the owner's reply.
+    """What is added to a rating when it is shown: its standing, its letter by the next methodology, the owner's reply.
 
-    `next_letter` is ``None`` if the evidence was not re-rated by `next_version`.
+    `standing` says whether the rating stands for its address. `next_letter` is ``None`` if `next_version` gives none.
     """
 
     standing: Standing
@@ -75,7 +75,7 @@ class Annotations:
 
     @property
     def tag(self) -> str:
-        """Suffix of the rating's entity tag: it changes with the annotations."""
+        """Suffix of the rating's entity tag, which changes when the annotations change."""
         return "-" + hashlib.sha256(repr(self).encode("utf-8", "backslashreplace")).hexdigest()[:12]
 
 
@@ -108,7 +108,7 @@ async def thumbnails_of(
 
 # ---------------------------------------------------------------------------- cache and freshness
 FRESH_S, STALE_S = 300, 86_400
-"""Seconds for which a copy is fresh, and for which it may be used during revalidation."""
+"""Seconds for which a cached public rating is fresh, and for which it may be used while it is revalidated."""
 
 PUBLIC_CACHE = f"public, max-age={FRESH_S}"
 """``Cache-Control`` of public data about several ratings."""
@@ -173,7 +173,7 @@ def _file_response(text: str, media_type: str, headers: Mapping[str, str]) -> Re
 
 
 def audit_report(file: AuditFile, headers: Mapping[str, str], *ratings: StoredRating) -> Response:
-    """Render a file for regulators, as a response with `headers`; raise ``not-found`` for ratings by other methods."""
+    """Render a file for regulators, as a response with `headers`; raise ``not-found`` for ratings not by `AUDITED`."""
     for rating in ratings:
         if rating.method != AUDITED:
             raise Problem("not-found", f"the rating {rating.id} is by {rating.method}; choose a rating by {AUDITED}")
@@ -181,7 +181,7 @@ def audit_report(file: AuditFile, headers: Mapping[str, str], *ratings: StoredRa
 
 
 async def recount_file(service: Service, rating: RatingDocument, tenant: str, upload: str) -> list[Check]:
-    """Count the people of an uploaded table again, and compare the counts with those of a rating; store nothing."""
+    """Count the people of an uploaded table anew; return the comparisons with a rating's counts, and store nothing."""
     method = parse_method(experiment_without_counts(rating))
     columns = method.references().decisions
     assert columns is not None  # noqa: S101  a method without its table names its columns
@@ -209,7 +209,7 @@ MAX_LISTED = 100
 """Maximum number of entries of a list or object that stays in a shortened experiment."""
 
 MAX_SUMMARISED = 8
-"""Maximum number of entries of a list or object in a summary."""
+"""Maximum number of entries of a list or object that stays in the experiments of a list of jobs, by default."""
 
 
 @dataclass(frozen=True)

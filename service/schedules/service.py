@@ -55,7 +55,7 @@ def _refuse_secret(order: Order) -> Order:
 
 
 def checked_recurrence(service: Service, cron: str | None, interval_s: int | None) -> Recurrence:
-    """Return a recurrence; raise an error that names its field if it is invalid or not allowed by the operator."""
+    """Return a recurrence; raise an error that names `cron` or `interval_s` if its value is invalid or not allowed."""
     recurrence = Recurrence(cron, interval_s)
     recurrence.check(service.settings.shortest_schedule_s)
     return recurrence

@@ -40,7 +40,7 @@ def in_limits(estimate: float, low: float, high: float, limit: float) -> SizeInL
 
 
 class RankedService(NamedTuple):
-    """The newest rating of a service with its rank `place`: ``None`` without a declared, valid letter or an effect.
+    """The newest rating of a service. Its rank `place` is ``None`` without a declared, valid letter or an effect.
 
     It has only the values that sort it, because a ranking of a large registry is cached in memory.
     """
@@ -84,7 +84,7 @@ class Ranking:
         return self._by_sort[sort]
 
     def page(self, sort: Sort, text: str | None, start: int, limit: int) -> tuple[int, list[RankedService]]:
-        """Return the index of a page's first row, and at most `limit` rows.
+        """Return a page: the index of its first row in the ranking, and at most `limit` rows.
 
         With a `text`, the page begins shortly before the first service with this rating id or name; it is empty if
         there is none.
@@ -108,7 +108,7 @@ SORT_KEYS: dict[Sort, Callable[[RankedService], str | float]] = {
 
 
 def _by_place(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
-    """Rank services by letter; with equal letters, after all services whose whole interval is below their own."""
+    """Return services by letter and place, best first; services without a valid letter follow, expired ones last."""
     ranking: list[RankedService] = []
     first_place = 1
     for letter in BEST_FIRST:
@@ -165,7 +165,7 @@ def effect_interval(figures: Json) -> tuple[float, float]:
 
 
 def effect_name(figures: Json, method: str) -> str:
-    """Return a deciding effect in words: the input on which it was measured, or the stratum, loss or item concerned."""
+    """Return a deciding effect in the words of the method's report; its name if no report of `method` is installed."""
     name, hidden = figures["name"], figures["hidden"]
     hidden_document = None if hidden is None else HiddenDocument(hidden, name)
     # the words depend neither on the effect's interval nor on the chance of exceeding the limit
@@ -183,7 +183,7 @@ def model_of(row: ServiceRating) -> str | None:
 
 
 def name_of(row: ServiceRating, *, for_address: bool) -> str:
-    """Return a service's name in page addresses: address words and key, or the rating's id if not `for_address`."""
+    """Return a service's name in page addresses: words of its URL and its key; if not `for_address`, a rating's id."""
     if not for_address or row.address is None or row.service is None:
         return row.id
     words = re.sub(r"[^a-z0-9]+", "-", row.address.lower())[:48].strip("-")

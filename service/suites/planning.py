@@ -35,7 +35,7 @@ from store.ratings.experiment_json import parse_method
 from store.suites.suites import Cell
 
 SHARED_WITH_A_RATING = ("seed", "max_age_s", "visibility", "callback_url", "deadline_s", "max_calls")
-"""Fields that a suite's request and a rating's request have in common."""
+"""Fields of a suite's request that are copied to the request for each of its ratings."""
 
 SET_BY_THE_SUITE = ("method", "attribute", "languages")
 """Fields of an experiment that the suite sets for each cell."""
@@ -57,7 +57,7 @@ class OmittedCell:
 
 @dataclass(frozen=True)
 class PlannedCell:
-    """A valid combination of method, attribute and language: the index of its service, its cell and its order."""
+    """A valid combination of method, attribute and language (`cell`), the index of its service, and its job's order."""
 
     service: int
     cell: Cell
@@ -73,7 +73,7 @@ class Plan:
     planned: tuple[PlannedCell, ...]
     omitted: tuple[OmittedCell, ...]
     several: bool
-    """Whether the request names `targets`."""
+    """Whether the request has ``targets`` (a list, even of one service) instead of ``target``."""
 
 
 async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, recurring: bool = False) -> Plan:
@@ -115,9 +115,9 @@ async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, re
 
 
 def _refuse_oversize(size: int, *before: Sequence[object]) -> None:
-    """Refuse a suite if `size`, the bytes of its cells together, is too large and `before` has earlier cells.
+    """Refuse a suite if `size`, the bytes of all cells so far, is too large; `before` has the earlier cells.
 
-    A single cell has its own limit, `service.jobs.service.MAX_EXPERIMENT_BYTES`.
+    The first cell is never refused; each cell has the limit `service.jobs.service.MAX_EXPERIMENT_BYTES` as well.
     """
     if size > MAX_SUITE_BYTES and (earlier_count := sum(map(len, before))):
         reason = f"the first {earlier_count + 1} cells hold {size:,} bytes, and {MAX_SUITE_BYTES:,} are allowed for all"
@@ -125,7 +125,7 @@ def _refuse_oversize(size: int, *before: Sequence[object]) -> None:
 
 
 def _allowed_cells(body: SuiteRequest, kind: Kind, earlier_count: int) -> list[Cell]:
-    """Return a service's cells (method, attribute, language); refuse too many, with the `earlier_count` before."""
+    """Return a service's cells (method, attribute, language); refuse too many cells, `earlier_count` included."""
     cells = [
         Cell(method_name(method), attribute, label=language)
         for method in _requested_methods(body, kind)
@@ -147,7 +147,7 @@ def as_asked(body: SuiteRequest | RatingRequest) -> JsonObject:
 
 # ---------------------------------------------------------------------------- cells
 def _requested_methods(body: SuiteRequest, kind: Kind) -> list[type[AnyMethod]]:
-    """Return the methods that the request names and that can rate the kind; without names, all that can."""
+    """Return the methods that can rate this kind of service, of those that the request names (default: of all)."""
     methods_by_name = {method_name(method): method for method in every_method()}
     if body.methods is None:
         return [method for method in every_method() if kind in method.kinds]
@@ -208,7 +208,7 @@ def _experiment_field_of(problem: Problem) -> str | None:
 
 # ---------------------------------------------------------------------------- unused names
 def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[OmittedCell]) -> None:
-    """Refuse a requested method, attribute or language (`label`) without a valid cell; the error says why."""
+    """Refuse a requested method, attribute, language or setting that no valid cell uses; the error says why."""
     methods = {cell.cell.method for cell in omitted} | {cell.method for cell in cells}
     for method, settings in body.settings.items():
         with located("settings", method):
@@ -235,7 +235,7 @@ def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Om
 def _path_of_cause(
     body: SuiteRequest, omissions: list[OmittedCell], unused_field: str, index: int | None
 ) -> tuple[str | int, ...]:
-    """Return the request's path to the setting that made the cells invalid, or else to the name that no cell has."""
+    """Return the path in the request of the setting that made the cells invalid, or else of the unused name."""
     if omissions and omissions[0].field:
         field, method = omissions[0].field.split(".")[0], omissions[0].cell.method
         if field in body.settings.get(method, {}):

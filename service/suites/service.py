@@ -50,7 +50,7 @@ class PlacedSuite(NamedTuple):
 
 
 Show = Callable[[SuiteState], Answer]
-"""Builds the answer of a suite."""
+"""Function that builds the answer to a request from the state of its suite."""
 
 
 def suite_line(suite: StoredSuite, progress: SuiteProgress) -> SuiteLine:
@@ -96,7 +96,7 @@ def _severity_key(view: WorstView | None) -> tuple[float, ...]:
 def _matrix_of_service(
     cells: Sequence[StoredCell], omissions: Sequence[Mapping[str, str]], ratings: Ratings, now_s: float
 ) -> JsonObject:
-    """Build the ``columns`` and ``rows`` of a service's matrix of letters, and its ``worst`` letter."""
+    """Return the ``columns`` and ``rows`` of a service's matrix of letters, and its ``worst`` letter, as an object."""
     views: dict[Cell, CellView] = {cell.cell: _cell_view(cell, ratings, now_s) for cell in cells}
     for omission in omissions:
         views[Cell(omission["method"], omission["attribute"], omission["label"])] = _omitted_view(omission)
@@ -155,7 +155,7 @@ def _cell_view(cell: StoredCell, ratings: Ratings, now_s: float) -> CellView:
 
 
 def _missing_reason(cell: StoredCell, rating: RatingDocument) -> str | None:
-    """Return the reason of a cell without a letter: a failed job, or nothing measured; ``None`` for other cells."""
+    """Return why a cell has no letter: its job failed, or nothing was measured; ``None`` for any other cell."""
     if cell.error is not None:
         return str(cell.error.get("detail") or cell.error.get("title"))
     is_unmeasured = cell.rating_id is not None and cell.letter is None
@@ -231,8 +231,8 @@ def read_suite(c: Connection, suite_id: str, tenant: str) -> SuiteState | None:
 def read_audits(c: Connection, suite_id: str, tenant: str) -> list[StoredRating] | None:
     """Read the ratings of recorded decisions of a suite; ``None`` if the tenant has no such suite.
 
-    Raise `Problem` if the suite has no such rating, or if one is still to come or failed: a document of some of the
-    tools or steps would look like one of all.
+    Raise `Problem` if the suite has no cell of this method, or if such a cell has no rating: a file about some of the
+    tools or steps would look like a file about all.
     """
     if suites.find(c, suite_id, tenant) is None:
         return None
@@ -309,7 +309,7 @@ def _read_reusable(c: Connection, tenant: str, plan: Plan) -> dict[str, Reusable
 
 
 def _settle_jobs(plan: Plan, known_work: dict[str, ReusableWork]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
-    """Return the jobs to add, each with the id of the rating that answers it or ``None``, and each cell's job id."""
+    """Return the jobs to add, each with the id of a rating that answers it, if any; and a job's id for each cell."""
     wanted_jobs: dict[str, tuple[NewJob, str | None]] = {}
     job_ids: list[str] = []
     for planned_cell in plan.planned:
@@ -326,7 +326,7 @@ def _settle_jobs(plan: Plan, known_work: dict[str, ReusableWork]) -> tuple[list[
 
 
 def _joins_running_job(job: NewJob, work: ReusableWork) -> bool:
-    """Return whether a running job has the requested visibility and callback, and no rating answers the request."""
+    """Return whether to join the unfinished job in `work`: it fits the requested `job`, and no rating answers that."""
     if work.twin_id is None or work.rating_visibility == job.visibility:
         return False
     return work.twin_visibility == job.visibility and job.callback_url in {None, work.twin_callback_url}

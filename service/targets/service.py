@@ -1,4 +1,4 @@
-"""Resolution of a job's target: described in the request, or saved; both are validated.
+"""Resolution of a job's target, which the request describes or names as a saved target; validation of either.
 
 The saved targets that the links of a chain name are inserted, so that a job holds the descriptions of all its services.
 A link cannot override fields of the saved target that it names. Therefore a secret is sent only to the address with
@@ -31,7 +31,7 @@ CHAIN = "chain"
 """Protocol of chains of targets (implemented in `workers.targets.chain.chain`)."""
 
 OWN_FIELD = "path"
-"""Field of a link that a saved target does not have."""
+"""Field of a chain's link, its languages; the only field that a link to a saved target adds to the target."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ async def resolve_target(
 ) -> ResolvedTarget:
     """Return the target of a request, saved or described, after checking its description.
 
-    Raise `Problem` if there is no such target, or its description is invalid; the problem points into `path`,
-    by default ``target``.
+    Raise `Problem` if there is no such target, or its description is invalid; the problem points into the part of the
+    request body at `path`, by default ``target``.
     """
     with located(*path or ("target",)):
         return await checked_target(service, caller, request)
@@ -66,7 +66,7 @@ async def checked_target(
 
 
 async def find_target(service: Service, caller: Caller, request: TargetDescription | TargetReference) -> ResolvedTarget:
-    """Return the target of a request, saved or described, not validated; the error for an unknown id names ``id``."""
+    """Return the target of a request, saved or described, without checking it; an unknown id is refused."""
     if isinstance(request, TargetDescription):
         return resolve_description(request)
     row = await service.database.read(targets.find, request.id, caller.tenant)
@@ -133,8 +133,8 @@ def check_rated(target: Json) -> None:
 async def with_links(service: Service, tenant: str, target: Json, *, saved: bool = False) -> JsonObject:
     """Insert the descriptions of the saved targets that a chain's links name; return other targets unchanged.
 
-    The links of a `saved` chain get the current descriptions of their targets; in a request, a link that contradicts
-    its saved target is refused, with a field such as ``settings.links.0.id``.
+    The links of a `saved` chain get the current descriptions of their targets. In a request, a link that contradicts
+    its saved target is refused; the error names a field such as ``settings.links.0.id``.
     """
     links = target["settings"].get("links") if target["protocol"] == CHAIN else None
     if not isinstance(links, list) or not any(map(_names_target, links[:MAX_LINKS])):

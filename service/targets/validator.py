@@ -14,11 +14,11 @@ class ProtocolInfo(Protocol):
 
     @property
     def name(self) -> str:
-        """Name in requests, kebab-case."""
+        """Name of the protocol in requests, in kebab-case."""
 
     @property
     def summary(self) -> str:
-        """One-line summary for people."""
+        """Summary of the protocol in one line, for people."""
 
     @property
     def kinds(self) -> frozenset[Kind]:

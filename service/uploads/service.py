@@ -37,7 +37,7 @@ from store.formats.table import sample_of
 log = structlog.get_logger(__name__)
 
 MAX_ROWS_OF_A_JOB = 20_000
-"""Maximum number of rows in a job (`assay.methods.shared.profiles.RecordProfiles`)."""
+"""Maximum number of table rows that a job holds (`assay.methods.shared.profiles.RecordProfiles`)."""
 
 UPLOADED = "uploaded"
 """Protocol of targets whose vectors, trials or decisions are an upload (`workers.targets.protocols.uploaded`)."""
@@ -48,7 +48,7 @@ PACKED = frozenset({PARQUET, NPZ, XLSX})
 """Media types of compressed files, which can unpack to more than their size."""
 
 SMALL_BYTES = 1 << 18
-"""Size in bytes up to which a text file is read in this process."""
+"""Size in bytes up to which a text file is read in this process instead of a child process."""
 
 MAX_RECEIVING, MAX_RECEIVING_OF_TENANT = 16, 4
 """Maximum number of files being received, in all and per tenant; each may fill the maximum size on disk."""
@@ -59,7 +59,7 @@ _receiving: Counter[str] = Counter()
 
 @dataclass(frozen=True)
 class ReceivedFile:
-    """A received file, on disk."""
+    """A received file, on disk: its digest (``sha256:…``), and its size in bytes."""
 
     file: BinaryIO
     digest: str
@@ -123,7 +123,7 @@ async def keep(
 
 
 async def rows_of(service: Service, tenant: str, reference: str, *, rng: np.random.Generator) -> list[JsonObject]:
-    """Read the rows of an uploaded table, by its id or digest; a random sample if it has over `MAX_ROWS_OF_A_JOB`.
+    """Read the rows of the table with an id or digest; a random sample if there are over `MAX_ROWS_OF_A_JOB` rows.
 
     `rng` has the job's seed, so that the sample is repeatable. The error for an unknown table names ``upload``.
     """
@@ -142,7 +142,7 @@ async def trials_of(service: Service, tenant: str, reference: str, *, field: str
 
 
 async def decisions_of(service: Service, upload: StoredUpload, columns: NamedDecisions) -> JsonObject:
-    """Return counts of the people in an uploaded table of decisions (`store.formats.decision_rows.read_decisions`).
+    """Count the people in an uploaded table of decisions; see `store.formats.decision_rows.read_decisions`.
 
     The table is read with the encoding, the decimal sign and the sheet that were sent with the upload.
     """

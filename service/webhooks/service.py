@@ -36,12 +36,12 @@ class Deliveries:
         return json_response(view, headers={"Cache-Control": "private, no-cache"})
 
     def accepted_answer(self, c: Connection, delivery_id: str) -> Answer:
-        """Return the 202 answer with a delivery that was just queued, inside the transaction of `c`."""
+        """Return an answer with status 202 that shows a delivery, which the transaction of `c` has just queued."""
         view = self._read_view(c, delivery_id)
         return Answer(202, write_json(view), {"Location": view.href})
 
     def send_again(self, c: Connection, delivery_id: str, url: str | None = None) -> Answer:
-        """Queue a delivery again, to `url` if given, and return the answer."""
+        """Queue a delivery again, to `url` if given, and return the same answer as `accepted_answer`."""
         delivery_log.redeliver(c, delivery_id, self.receiver, url)
         return self.accepted_answer(c, delivery_id)
 

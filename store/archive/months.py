@@ -30,7 +30,7 @@ from store.ratings.ratings import StoredRating
 from store.ratings.tables import ratings
 
 JOBS_A_FILE, BYTES_A_FILE, JOBS_A_TRANSACTION = 1_000, 256 << 20, 50
-"""Maximum jobs and bytes of a file; number of jobs whose observations are deleted in one transaction."""
+"""Maximum number of jobs and of bytes in an archive file; number of jobs that one transaction moves there."""
 Export = Callable[[StoredRating], bytes]
 
 
@@ -53,7 +53,7 @@ def archive(database: Database, before_ms: int, location: str, export: Export) -
 
 
 def restore(database: Database, month: str) -> int:
-    """Put the observations of a month back; return their number. Raise `EvidenceArchived` if a file cannot be read."""
+    """Move a month's archived observations back to the database; return their number. Raises as `Archived.rows`."""
     query = select(archived).where(archived.c.month == month).order_by(archived.c.job_id).limit(1)
     restored_count = 0
     while True:
@@ -79,7 +79,7 @@ def database_size(c: Connection, *, compact: bool = False) -> int:
 
 
 def _next_month_and_job_ids(c: Connection, last_id: str, before_ms: int) -> tuple[str, list[str]]:
-    """Return a month (``2026-01``) and ids of its finished jobs after `last_id`, 0 to `JOBS_A_FILE` of them."""
+    """Return a month (``2026-01``) and the next ids, up to `JOBS_A_FILE`, of its jobs to archive; no ids at the end."""
     has_rows = exists().where(observations.c.job_id == jobs.c.id)  # false if they are archived already
     query = select(jobs.c.id, jobs.c.created_at).where(jobs.c.id > last_id, jobs.c.finished_at < before_ms, has_rows)
     rows = c.execute(query.order_by(jobs.c.id).limit(JOBS_A_FILE)).all()

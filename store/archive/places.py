@@ -1,4 +1,4 @@
-"""Archives of observations in a folder or an S3-compatible store, and the position of a job in a file of them."""
+"""Archives of observations in a folder or an S3-compatible store, and the position of a job in an archive file."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _open_bucket(location: str) -> Iterator[tuple[ModuleType, object]]:
 
 
 def put(location: str, name: str, content: BinaryIO) -> None:
-    """Store a file; it gets its name only when it is complete and on the disk. Raise `OSError` if that fails."""
+    """Store a file in a folder or bucket; it gets its `name` only when it is complete. Raise `OSError` on failure."""
     if location.startswith("s3://"):
         with _open_bucket(location) as (obstore, bucket):
             obstore.put(bucket, name, content)
@@ -100,7 +100,7 @@ class Archived:
 
 
 def find(c: Connection, job_id: str) -> Archived | None:
-    """Read where the observations of a job are; ``None`` if they are not archived."""
+    """Read in which archive file the observations of a job are; ``None`` if they are in the database."""
     return one_row(c, select(archived).where(archived.c.job_id == job_id), Archived)
 
 

@@ -77,7 +77,7 @@ def iso(epoch_ms: int) -> str:
 
 
 metadata = MetaData(naming_convention=NAMES)
-"""Schema with the tables of every imported module; the tables of a package are in its `tables.py`."""
+"""SQLAlchemy's collection of tables: those of every imported `tables.py`, one of which is in each package."""
 
 
 def define_table(name: str, *items: SchemaItem, **options: Any) -> Table:
@@ -158,7 +158,7 @@ class Packed(TypeDecorator[Any]):
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Crockford's base 32: no I, L, O or U, so that an id can be read aloud."""
 CHARACTER_PAIRS = tuple(first + second for first in ALPHABET for second in ALPHABET)
-"""The numbers from 0 to 1023 in this base, in order."""
+"""The numbers from 0 to 1023 as two digits of `ALPHABET`, in order."""
 
 SEED_BITS = 53
 """Bits of a seed: integers up to 2**53 are exact in every JSON parser."""

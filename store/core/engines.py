@@ -104,7 +104,7 @@ IMMUTABLE_USED = "immutable connection was used"
 
 
 def _is_readable_as_immutable(error: sqlite3.DatabaseError, file: str) -> bool:
-    """Whether a SQLite file cannot be written, but can be read as immutable because its write-ahead log is empty."""
+    """Return whether an unwritable SQLite file can be read as immutable, because its write-ahead log is empty."""
     wal = Path(f"{file}-wal")
     unwritable = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL}
     # the last 8 bits of an error code are the primary result code
@@ -112,7 +112,7 @@ def _is_readable_as_immutable(error: sqlite3.DatabaseError, file: str) -> bool:
 
 
 def sqlite_writer(url: URL, lock_wait_s: float, **pool: object) -> Engine:
-    """Create an engine that takes the write lock when a transaction begins, so that no statement fails to get it."""
+    """Create an engine whose transactions take the write lock when they begin, not later at a statement."""
     engine = _create_sqlite_engine(url, lock_wait_s, pool)
 
     @event.listens_for(engine, "begin")
@@ -169,7 +169,7 @@ def _create_sqlite_engine(url: URL, lock_wait_s: float, pool: dict[str, Any]) ->
 
 # ---------------------------------------------------------------------------- statements
 VALUES_A_QUERY = 1000
-"""Values per query, well below the maximum number of parameters of a statement."""
+"""Maximum number of values in one query, well below a statement's maximum number of parameters."""
 
 
 def insert_into(c: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:

@@ -26,7 +26,7 @@ MIGRATION_LOCK = 0x_A55A_0001
 WAL_SWITCH_TIMEOUT_S = 10
 
 UNWRITABLE = frozenset({"full", "read-only", "unreachable"})
-"""Reasons of `StoreUnavailable` for which a database may still be read."""
+"""Reasons of `StoreUnavailable` for which a database may be readable although it cannot be written."""
 
 
 def head() -> str:

@@ -50,7 +50,7 @@ ROWS_A_QUERY = 16
 """Rows of a page that are read at a time, because some drivers hold all rows of a query in memory."""
 
 MOST_COUNTED = 1_000
-"""Maximum number of rows of a list that are counted."""
+"""Maximum total that a list shows; longer lists are not counted to their end."""
 
 
 class Rows(list[T]):
@@ -93,7 +93,7 @@ def weight(value: object) -> int:
 def page_of(
     c: Connection, query: Select[Any], table: Table, build: Callable[..., T], before: tuple[int, str] | None, limit: int
 ) -> Rows[T]:
-    """Return a page of a table's rows, newest first, after the row `before` (as in `newest_first`).
+    """Return a page of a table's rows, newest first, after the row with the sort key ``before = (created_at, id)``.
 
     Large rows make the page shorter (`limit_rows`). If the list does not fit on the page, a query counts its rows.
     """

@@ -240,12 +240,12 @@ class Settings(BaseSettings):
 
     @property
     def resolved_database_url(self) -> str:
-        """The configured database URL, or a SQLite file in the data directory."""
+        """The configured database URL, or else that of a SQLite file in the data directory."""
         return self.database_url or f"sqlite:///{self.data_dir.expanduser().absolute() / 'assay.db'}"
 
     @cached_property
     def redis_url(self) -> str | None:
-        """The Redis with the counts of all processes: `limits_url`, or the broker if that is Redis; else ``None``."""
+        """URL of the Redis for shared counts: `limits_url`, or else the broker's if that is Redis, or ``None``."""
         if self.limits_url is not None:
             return self.limits_url
         broker_is_redis = self.broker_url is not None and self.broker_url.startswith(("redis://", "rediss://"))
@@ -253,22 +253,22 @@ class Settings(BaseSettings):
 
     @cached_property
     def egress_networks(self) -> tuple[Network, ...]:
-        """`egress_allow`, parsed."""
+        """Networks to which calls are allowed besides public addresses, from `egress_allow`."""
         return _parse_networks(self.egress_allow)
 
     @cached_property
     def exempt_networks(self) -> tuple[Network, ...]:
-        """`host_exempt`, parsed."""
+        """Networks of hosts without limits on rate, concurrency and cool-down (see the setting `host_exempt`)."""
         return self.egress_networks if self.host_exempt is None else _parse_networks(self.host_exempt)
 
     @cached_property
     def proxy_networks(self) -> tuple[Network, ...]:
-        """`trusted_proxies`, parsed."""
+        """Networks of the proxies whose ``X-Forwarded-…`` headers are believed, from `trusted_proxies`."""
         return _parse_networks(self.trusted_proxies)
 
     @property
     def log_witnesses(self) -> tuple[tuple[str, VerifierKey], ...]:
-        """`witnesses`, parsed: the submission prefix and the key of each."""
+        """Witnesses of the agency's log, from `witnesses`: the URL prefix for submissions and the key of each."""
         witnesses = [part.split() for part in _comma_separated(self.witnesses)]
         if any(len(words) != 2 or not words[0].startswith(("http://", "https://")) for words in witnesses):
             raise ValueError("each witness needs an address and a verifier key: `https://witness.example NAME+ID+KEY`")
@@ -276,12 +276,12 @@ class Settings(BaseSettings):
 
     @property
     def witnessed_keys(self) -> tuple[VerifierKey, ...]:
-        """`witnessed_logs`, parsed."""
+        """Verifier keys of other logs that this agency cosigns as a witness, from `witnessed_logs`."""
         return tuple(VerifierKey.read(part, ED25519) for part in _comma_separated(self.witnessed_logs))
 
     @property
     def older_secret_keys(self) -> tuple[str, ...]:
-        """`secret_key_older`, parsed."""
+        """Former secret keys, used only to decrypt, from `secret_key_older`."""
         return _comma_separated(self.secret_key_older.get_secret_value())
 
     @cached_property

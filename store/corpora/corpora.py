@@ -83,7 +83,7 @@ def _corpus_from_row(*, specification: str | None, words: Any, **row: Any) -> St
 ROWS = TenantRows(corpora, _corpus_from_row, blank={"words": None})
 
 lock = ROWS.lock
-"""Read a tenant's own corpus and lock it until the transaction ends."""
+"""Read a tenant's own corpus and lock it until the transaction ends; return ``None`` if there is none."""
 
 
 def add(c: Connection, new_corpus: NewCorpus) -> StoredCorpus:

@@ -40,7 +40,7 @@ class NewItem(CorpusItem):
     """A new sentence or picture; its image is in `store.corpora.images`."""
 
     source: str = "uploaded"
-    """``written``, ``uploaded``, ``template`` or ``edited``."""
+    """``written`` (by an author service), ``uploaded``, ``template`` (from a sentence frame) or ``edited``."""
     provenance: Json = field(default_factory=dict)
     """Author, time, prompt and job of its generation; former texts."""
 
@@ -137,7 +137,7 @@ def page(
 
 
 def counts(c: Connection, corpus_id: str) -> list[tuple[str | None, str, int]]:
-    """Return (term, source, number of items) for a corpus; the term of a sentence is its attribute term, if any."""
+    """Count a corpus's items by term (a sentence's: its attribute term) and source; list (term, source, number)."""
     term = func.coalesce(corpus_items.c.attribute_term, corpus_items.c.term)
     query = select(term, corpus_items.c.source, func.count()).where(*_present_conditions(corpus_id))
     return [tuple(row) for row in c.execute(query.group_by(term, corpus_items.c.source).order_by(term))]
@@ -151,7 +151,7 @@ def all_items(c: Connection, corpus_id: str) -> list[StoredItem]:
 def sentences_of_rules(
     c: Connection, tenant: str, digest: str, except_corpus_id: str, limit: int, *, only_own: bool = False
 ) -> list[StoredItem]:
-    """List the sentences of those readable corpora that follow a specification, oldest first.
+    """List the sentences of corpora that a tenant may read and that follow a specification, oldest first.
 
     `digest` is the digest of the specification, `except_corpus_id` the corpus to leave out. At most `limit` sentences
     are read; with `only_own`, only from the tenant's own corpora, not from shared ones.

@@ -18,7 +18,7 @@ from store.corpora.corpora import Rules
 from store.corpora.items import MOST_ITEMS, NewItem, StoredItem, authored_before, sentences_of_rules
 
 FIELDS = ("text", "group_term", "attribute_term", "counterpart", "image", "term", "source")
-"""Fields that an item has both in a corpus and in a method."""
+"""Fields that a stored item of a corpus and a `CorpusItem`, which methods take, have in common."""
 
 
 def corpus_item(item: StoredItem) -> CorpusItem:
@@ -39,7 +39,7 @@ def as_item(sentence: Sentence, words: StereotypeWords, provenance: Json) -> New
 
 
 def author_of(description: Json) -> JsonObject:
-    """Return what provenance says of the service that generated an item: name, host, protocol and model, no secret."""
+    """Return the facts about an author service that the provenance of its items has: name, host, protocol, model."""
     # the part before @ may be a password; an author without an address is named by its protocol
     host = urlsplit(str(description.get("base_url") or "")).netloc.rpartition("@")[2] or description["protocol"]
     model = (description.get("settings") or {}).get("model")
@@ -51,7 +51,7 @@ def rules_for(
 ) -> tuple[Rules, str]:
     """Return the saved specification with exactly these words, as the rules of a corpus, and its language.
 
-    `specification_names` are those of the experiment; the words' own name is tried too. If no specification has these
+    Specifications with one of the `specification_names`, or with the name of the words, are compared. If none has these
     words, return rules without a version, and ``"en"``.
     """
     references = [specification_names] if isinstance(specification_names, str) else specification_names or ()
@@ -66,7 +66,7 @@ def rules_for(
 
 # ---------------------------------------------------------------------------- items of earlier jobs
 def with_stored_material(c: Connection, tenant: str, method: AnyMethod) -> AnyMethod:
-    """Add items that authors generated in the tenant's earlier jobs to an experiment that requests such items."""
+    """Add items that the tenant's corpora have already to an experiment whose items an author is to generate."""
     authored_items = stored_material(c, tenant, method.references().authored)
     return method.with_references(LoadedMaterial(authored=authored_items)) if any(authored_items) else method
 
@@ -74,12 +74,12 @@ def with_stored_material(c: Connection, tenant: str, method: AnyMethod) -> AnyMe
 def stored_material(
     c: Connection, tenant: str, requests: Sequence[AuthoredItems]
 ) -> tuple[tuple[CorpusItem, ...], ...]:
-    """Read the stored items for each request to an author service; a request that disables reuse gets none."""
+    """Read the items that the tenant's corpora have for each request to an author; none if the request forbids it."""
     return tuple(_stored_items(c, tenant, request) if request.reuse else () for request in requests)
 
 
 def _stored_items(c: Connection, tenant: str, request: AuthoredItems) -> tuple[CorpusItem, ...]:
-    """Read the tenant's items for the words of a request or, if the request has no words, for its terms."""
+    """Read the tenant's sentences with exactly the words of a request; without words, authored items for its terms."""
     if request.words is None:
         stored_items = authored_before(c, tenant, request.kind, request.terms, MOST_ITEMS)
     else:

@@ -42,11 +42,11 @@ class StoredSpecification:
     latest: int
     """Number of the newest version."""
     digest: str
-    """Digest of the fields above without the versions."""
+    """Digest of the name, title, kind, language, citation and words."""
     created_at: int
-    """Milliseconds since 1970; 0 if shipped."""
+    """Time of the version in milliseconds since 1970; 0 if it is shipped with Assay."""
     shipped: bool
-    """Whether it is part of Assay."""
+    """Whether the specification is shipped with Assay, not added by a tenant."""
 
     def as_specification(self) -> Specification:
         """Parse the stored words, and return the specification that methods take."""
@@ -81,7 +81,7 @@ def find_named(c: Connection, tenant: str, reference: str) -> StoredSpecificatio
 def page(
     c: Connection, tenant: str, *, kind: str | None = None, before: tuple[int, str] | None = None, limit: int
 ) -> list[StoredSpecification]:
-    """List newest versions, the tenant's (newest first) then shipped ones, after ``before = (created_at, name)``."""
+    """List the tenant's specifications, newest first, then shipped ones, after ``before = (created_at, name)``."""
     own_specifications: list[StoredSpecification] = []
     after_time, after_name = before or (None, None)
     if after_time is None or after_time > 0:  # shipped specifications, which come last, have the time 0
@@ -184,7 +184,7 @@ def _present_conditions(tenant: str) -> tuple[ColumnElement[bool], ColumnElement
 
 
 def _latest_version(tenant: str) -> Any:
-    """Return a subquery for the newest version number of a row's specification, as the column ``latest``."""
+    """Return a subquery, called ``latest``: the newest version number of the specification in the outer query's row."""
     versions = specifications.alias()
     conditions = versions.c.tenant == tenant, versions.c.name == specifications.c.name, versions.c.removed_at.is_(None)
     latest = select(func.max(versions.c.version)).where(*conditions)

@@ -88,7 +88,7 @@ def add(
 
 
 def find(c: Connection, reference: str, tenant: str, purpose: str | None = None) -> StoredUpload | None:
-    """Read a tenant's upload by its id or its content's digest, for `purpose` if given: the newest, or ``None``."""
+    """Read a tenant's newest upload with an id or content digest and, if given, a `purpose`; ``None`` without any."""
     has_reference = or_(uploads.c.id == reference, uploads.c.digest == reference)
     query = select(uploads).where(uploads.c.tenant == tenant, has_reference, *equal(uploads, purpose=purpose))
     return one_row(c, query.order_by(uploads.c.created_at.desc(), uploads.c.id.desc()).limit(1), StoredUpload)

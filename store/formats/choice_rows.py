@@ -21,10 +21,10 @@ FARTHEST_LEVEL = 10.0
 MOST_TRIALS = 1_000_000
 
 Count = tuple[int, int]
-"""Number of trials that chose the second cue; number of trials."""
+"""Pair: number of trials in which the second cue was chosen, and number of all trials."""
 
 Group = tuple[str | None, str, float]
-"""Subject, concept and level."""
+"""Key of the trials that are counted together: subject (``None`` if none is named), concept and level."""
 
 
 def inspect(file: BinaryIO, media_type: str) -> JsonObject:

@@ -15,13 +15,13 @@ from store.formats.refusal import Unreadable, shown
 DecimalSign = Literal["point", "comma"]
 
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
-"""A number without separators of thousands."""
+"""Pattern of a number with a decimal point, without signs between thousands."""
 
 INTEGER = re.compile(r"[+-]?(?:0|[1-9]\d{0,14})", re.ASCII)
-"""An integer without a leading zero (as codes have), and small enough to be exact in every JSON parser."""
+"""Pattern of an integer without leading zeros (which codes have), and exact in every JSON parser."""
 
 DECIMAL = re.compile(r"[+-]?\d{1,300}\.\d+", re.ASCII)
-"""A finite number with a decimal point."""
+"""Pattern of a finite number with a decimal point and without an exponent."""
 
 MISSING_MARKS = frozenset({"?", "na", "n/a", "#n/a", "nan", "null", "none", "-", "–", "."})
 """Marks of missing values among numbers, case folded. In a column of text they are text: NA is Namibia."""
@@ -36,13 +36,13 @@ _GROUP_SIGNS_REMOVED = dict.fromkeys(map(ord, f".,{_BLANKS}"))
 _DECIMAL_SIGNS: Mapping[DecimalSign, str] = {"point": ".", "comma": ","}
 
 MOST_VALUES = 50
-"""Maximum number of distinct values that are counted."""
+"""Maximum number of different values of a column that are counted."""
 
 MOST_LISTED, LONGEST_LISTED = 20, 100
 """Maximum number and length in characters of values that are listed with their counts."""
 
 LARGEST_EXACT_INTEGER = 2**53
-"""Larger integers are not exact in every JSON parser."""
+"""Limit above which integers are not exact in every JSON parser."""
 
 DECIMALS: tuple[DecimalSign, ...] = ("point", "comma")
 
@@ -106,10 +106,10 @@ class ColumnTally:
         self._possible_decimals: dict[DecimalSign, bool] = dict.fromkeys(DECIMALS, True)
         """Decimal signs by which all cells so far are numbers, each with whether these numbers are all integers."""
         self._has_groups: dict[DecimalSign, bool] = dict.fromkeys(DECIMALS, False)
-        """Whether a number has signs between thousands, by decimal sign."""
+        """For each decimal sign, whether a number read with it has signs between thousands."""
         self._has_numbers = self._has_decimal_places = self._has_blank_groups = False
         self._ambiguous_numbers: dict[str, str] = {}
-        """First numbers that can be read in two ways, by the sign in them."""
+        """The first cell that can be read as two different numbers, by the sign in it (comma or point)."""
         self.padded_count = 0
 
     def add(self, cell: Field) -> None:
@@ -224,7 +224,7 @@ def settle_decimals(tallies: Sequence[ColumnTally], decimal: DecimalSign | None,
 
     `european` is true if semicolons separate the cells, as in countries where the comma is the decimal sign.
 
-    Raise `Unreadable` if numbers such as ``1,234`` can be read in two ways.
+    Raise `Unreadable` if numbers such as ``1,234`` can be read in two ways, and `decimal` is ``None``.
     """
     if decimal is not None:
         for tally in tallies:

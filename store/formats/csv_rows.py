@@ -23,10 +23,10 @@ from store.formats.refusal import Unreadable, shown
 LONGEST_LINE_BYTES = 4 << 20
 
 SAMPLE_BYTES = 1 << 16
-"""Number of bytes at the beginning by which separator and blanks are recognised."""
+"""Number of bytes at the beginning of a file from which its separator and its use of blanks are recognised."""
 
 SAMPLE_LINES = 200
-"""Number of lines by which the separator is recognised."""
+"""Maximum number of lines from which the separator is recognised."""
 
 SEPARATORS = ";\t|,"
 """Separators, in order of preference. The comma is last: semicolons are used where it is the decimal sign."""
@@ -49,7 +49,7 @@ SIGNATURES = {
     b"%PDF": "PDF; save the table as CSV",
     b"\x1f\x8b": "compressed; send it unpacked",
 }
-"""First bytes of other file formats, with the remedy."""
+"""First bytes of files in other formats, each with the format and what the sender can do instead."""
 
 _MARKUP = re.compile(
     rb"\s*(?:<(?P<html>!doctype\s+html|html|head|body)|<(?P<xml>\?xml)|(?P<json>\{\s*\"|\[\s*[\[{]))", re.IGNORECASE
@@ -195,7 +195,7 @@ SUSPICIOUS = _FORMULA_SIGNS | frozenset(" \t\r")
 """First characters of cells that may be formulas."""
 
 _HANDWRITTEN_NUMBER = re.compile(r"[+\-＋－][\d\s().,/%-]*", re.ASCII)
-"""Numbers as people write them: ``+47 (22) 33``, ``-5%``."""
+"""Pattern of signed numbers as people write them: ``+47 (22) 33``, ``-5%``."""
 
 _OPERATORS = re.compile(r"[(|!=*^&+]")
 

@@ -27,7 +27,7 @@ MOST_UNPACKED_BYTES = 512 << 20
 """Maximum size of an unpacked archive in bytes."""
 
 MOST_CONTENTS_BYTES, MOST_ENTRIES = 1 << 16, 100
-"""Maximum size of the table of contents in bytes and in entries; a valid table has two entries."""
+"""Maximum size of a ZIP file's table of contents in bytes and in entries; a valid table has two entries."""
 
 BLOCK_BYTES = 4 << 20
 
@@ -78,7 +78,7 @@ def _check_end_record(file: BinaryIO) -> None:
 
 
 def _find_arrays(archive: ZipFile) -> tuple[ZipInfo, ZipInfo]:
-    """Find the two arrays; raise `Unreadable` for unsupported compression or wrong sizes."""
+    """Find the parts with the words and the vectors; raise `Unreadable` for an unsupported or too large archive."""
     parts = archive.infolist()
     names = [part.filename for part in parts]
     if len(set(names)) < len(names):

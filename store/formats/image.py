@@ -20,13 +20,13 @@ from store.formats.limited import run_limited
 from store.formats.refusal import Unreadable
 
 MOST_BYTES = 10_000_000
-"""Maximum size of a file, in bytes."""
+"""Maximum size of an image file, in bytes."""
 
 MOST_PIXELS = 40_000_000
-"""Maximum number of pixels; a small file can contain many more."""
+"""Maximum number of pixels of an image; a small file can declare many more."""
 
 MOST_PIXELS_IN_PROCESS = 4_000_000
-"""Maximum number of pixels of an image that is decoded in this process (16 MB); a child decodes larger images."""
+"""Maximum number of pixels of an image that this process decodes (16 MB); a child process decodes larger ones."""
 
 THUMBNAIL_PIXELS, THUMBNAIL_BYTES = 64, 3_000
 """Maximum width and height of a thumbnail in pixels, and maximum size of its file in bytes."""

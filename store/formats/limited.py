@@ -18,25 +18,25 @@ from typing import Any, BinaryIO
 from store.formats.refusal import NotInstalled, Unreadable
 
 MEMORY_BYTES = 384 << 20
-"""Maximum memory of a child in bytes, in addition to the memory of its libraries."""
+"""Maximum memory of a child process in bytes, in addition to the memory of its libraries."""
 
 PROCESSOR_S = 120
-"""Maximum processor time of a child in seconds; reading 64 MiB of CSV takes about half of this time."""
+"""Maximum processor time of a child process in seconds; reading 64 MiB of CSV takes about half of this time."""
 
 AT_A_LIMIT = 70
-"""Exit status of a child that reached its limit of memory or output."""
+"""Exit status of a child process that reached its limit of memory or output."""
 
 ANSWER_BYTES = 7 << 20
-"""Maximum size of a child's result in bytes of JSON; parsed, it takes ten times as much memory in this process."""
+"""Maximum size of a child process's result in bytes of JSON; parsed, it takes ten times as much memory."""
 
 LONGEST_S = 4 * PROCESSOR_S
-"""Maximum duration of a child in seconds, longer than `PROCESSOR_S` because of the low priority."""
+"""Maximum duration of a child process in seconds; longer than `PROCESSOR_S` because its priority is low."""
 
 NICENESS = 19
-"""Lowest priority, so that a child takes only the processor time that requests leave."""
+"""Lowest priority, so that a child process takes only the processor time that requests leave."""
 
 MOST_CHILDREN = 2
-"""Maximum number of concurrent children of a process; each may take `MEMORY_BYTES` in addition to its libraries."""
+"""Maximum number of concurrent child processes; each may take `MEMORY_BYTES` in addition to its libraries."""
 
 READERS = ThreadPoolExecutor(MOST_CHILDREN, thread_name_prefix="files")
 """Threads that read files for an event loop; a thread that waits for a child delays no other work."""

@@ -23,7 +23,7 @@ MOST_UNPACKED_BYTES = 512 << 20
 BATCH_ROWS = 512
 
 _ROW_LABELS = re.compile(r"__index_level_\d+__")
-"""Names that pandas gives to the labels of rows."""
+"""Pattern of the names that pandas gives to columns of row labels."""
 
 
 class ParquetRows:

@@ -19,7 +19,7 @@ PARQUET = "application/vnd.apache.parquet"
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 FIRST_ROWS, LONGEST_FIRST = 3, 60
-"""Number of rows, and length in characters of their cells, that the summary of a table repeats."""
+"""Number of first rows that the summary of a table shows, and maximum length of their cells in characters."""
 
 TableFile = CsvRows | ParquetRows | XlsxRows
 """An open table: `columns`, `notes`, and rows with their numbers."""

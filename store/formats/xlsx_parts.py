@@ -22,10 +22,10 @@ from store.formats.columns import LARGEST_EXACT_INTEGER
 from store.formats.refusal import Unreadable, shown
 
 MOST_UNPACKED_BYTES = 512 << 20
-"""Maximum unpacked size of a sheet and of all shared texts, in bytes, as the file declares it."""
+"""Maximum unpacked size in bytes, as the file declares it, of a sheet, and of the texts that cells share."""
 
 MOST_PART_BYTES = 32 << 20
-"""Maximum unpacked size of every other part that is read."""
+"""Maximum unpacked size in bytes of parts of an xlsx file other than sheets and texts that cells share."""
 
 PIECE_BYTES = 1 << 16
 
@@ -33,7 +33,7 @@ LONGEST_TEXT = 40_000
 """Number of characters of a cell after which the rest is not read; a cell in a spreadsheet has at most 32,767."""
 
 MOST_COLUMNS, MOST_ROWS = 16_384, 1_048_576
-"""Size of a sheet."""
+"""Maximum number of columns and of rows of a sheet in the xlsx format."""
 
 ELSEWHERE = "save the table as xlsx or CSV"
 
@@ -41,7 +41,7 @@ MOST_PIECES = 8
 """Number of pieces of a text, of up to 8 KiB each, after which the rest is not read."""
 
 Row = tuple[int, list[int], list[Field]]
-"""Number of a row, from 1; the indices of the columns with a value, from 0; the values."""
+"""A row of a sheet: its number, from 1; the indices of its columns with a value, from 0; these values."""
 
 Attributes = dict[str, str]
 
@@ -57,7 +57,7 @@ BUILT_IN: Mapping[int, str] = {
     **dict.fromkeys((*range(18, 22), 45, 47), "time"),
     46: "elapsed",
 }
-"""Meaning of a number, such as percent or date, by the id of its built-in format (ECMA-376, part 1, 18.8.30)."""
+"""What a cell's number means, such as a date, by the id of its built-in format (ECMA-376, part 1, 18.8.30)."""
 
 
 class Workbook:
@@ -99,7 +99,7 @@ class Workbook:
 
     @property
     def texts(self) -> list[str | None]:
-        """Texts that cells refer to by their index, ``None`` for empty ones; read together with the first sheet."""
+        """Texts that cells refer to by their index, ``None`` for empty texts; they are read at the first use."""
         if self._texts is None:
             texts = () if self._text_part is None else self._shared_texts(self._text_part)
             self._texts = [text or None for text in texts]
@@ -210,12 +210,12 @@ class Sheet:
         self.faults: dict[int, tuple[int | None, str]] = {}
         """By row, the first cell (index of its column, or ``None`` for the row) that cannot be read, and the reason."""
         self.merged: list[tuple[str, tuple[int, int, int, int]]] = []
-        """Merged ranges: reference, and first and last row and column."""
+        """Merged ranges: reference, and (first row, last row, first column, last column)."""
         self.formulas = 0
         """Number of cells whose value a formula computed."""
         self.percentages: set[int] = set()
         self.hidden_columns: set[int] = set()
-        """Indices of the columns with percentages, and of the hidden columns."""
+        """Indices of columns: in `percentages`, those that hold percentages; in `hidden_columns`, hidden ones."""
         self._row_number, self._row_is_hidden = 0, False
 
     def rows(self) -> Iterator[Row]:
@@ -288,7 +288,7 @@ class Sheet:
 
     # ------------------------------------------------------------------------ rows and cells
     def _begin_row(self, attributes: Attributes) -> int:
-        """Begin a row; return how many digits its number has: references of its cells (``B12``) end with them."""
+        """Begin a row; return the number of digits of its number, with which references of its cells (``B12``) end."""
         number = _parse_integer(attributes["r"]) if "r" in attributes else self._row_number + 1
         if not self._row_number < number <= MOST_ROWS:
             _refuse_damaged(f"row {number} comes after row {self._row_number}")
@@ -381,7 +381,7 @@ def _unescape_character(escape: re.Match[str]) -> str:
 
 
 def meaning_of(format_code: str) -> str:
-    """Return the meaning of a number with this format code: percent, date, time, elapsed, or an empty text."""
+    """Return what a number with this format code means: percent, date, time, elapsed, or empty for a plain number."""
     section = _LITERAL.sub("", format_code).partition(";")[0].casefold()
     if _ELAPSED.search(section):
         return "elapsed"

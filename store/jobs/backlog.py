@@ -25,17 +25,17 @@ class Backlog:
     """Numbers and waiting times of unfinished jobs and of unsent webhooks, of all tenants."""
 
     jobs: dict[str, int]
-    """Numbers of jobs as in `counts_by_status`."""
+    """Number of jobs by status, as `counts_by_status` returns it."""
     oldest_due_job_seconds: float | None
-    """Time for which the oldest due job has waited; ``None`` if none is due."""
+    """Seconds for which the oldest due job has waited for a worker; ``None`` if no job is due."""
     oldest_running_job_seconds: float | None
-    """Time since the oldest running job was first claimed; ``None`` if none runs."""
+    """Seconds since a worker first claimed the oldest running job; ``None`` if no job runs."""
     expired_leases: int
-    """Running jobs whose lease has expired."""
+    """Number of running jobs whose lease has expired."""
     webhook_backlog: int
     """Notices without deliveries yet, plus deliveries that wait for their next attempt."""
     webhook_oldest_seconds: float | None
-    """Time for which the oldest of these notices and deliveries has been due; ``None`` if none is due."""
+    """Seconds for which the oldest notice or delivery has been due; ``None`` if none is due."""
 
 
 def backlog(c: Connection) -> Backlog:
@@ -77,7 +77,7 @@ class Queue:
     """Queue statistics that a tenant may see."""
 
     mine: dict[str, int]
-    """The tenant's jobs as in `counts_by_status`."""
+    """Number of the tenant's jobs by status, as `counts_by_status` returns it."""
     oldest_due_s: float | None
     """Seconds that the oldest due job of any tenant has waited; ``None`` if none is due."""
     busy_workers: int

@@ -29,7 +29,7 @@ class HostWait:
 
 
 def admit(c: Connection, job: Job, hosts: Collection[str], cooldown_s: float) -> HostWait | None:
-    """Allow a job to call all of its hosts and return ``None``, or return the longest wait. A permission never expires.
+    """Allow a job to call all of its hosts (for ever), and return ``None``; otherwise return the wait for a host.
 
     `cooldown_s` is the cool-down of each host after a rating, in seconds. Call this in a transaction that writes.
     """
@@ -79,7 +79,7 @@ def _separate_rating(job: Job) -> ColumnElement[bool]:
 
 # ---------------------------------------------------------------------------- cool-down of a target
 LONGEST_JOB_MS = 31 * 86_400_000
-"""Maximum duration of a job in milliseconds, a day unless the operator allows more: older jobs are not read."""
+"""Assumed maximum duration of a job in milliseconds; jobs so old that their cool-down must be over are not read."""
 
 
 def remaining_s(c: Connection, tenant: str, target_url: str | None, cooldown_s: float) -> int:

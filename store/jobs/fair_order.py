@@ -54,7 +54,7 @@ UNLIMITED = Share()
 
 
 def register(c: Connection, worker: str, slots: int, for_s: float) -> None:
-    """Record that a worker has `slots` slots, for the next `for_s` seconds."""
+    """Record that a worker can run `slots` jobs at once; the record is valid for the next `for_s` seconds."""
     upsert(c, workers, {"name": worker, "slots": slots, "alive_until": now_ms() + round(for_s * 1000)})
 
 
@@ -93,7 +93,7 @@ def _last_start(tenant: ColumnElement[str]) -> ColumnElement[int]:
 
 
 def _next_job() -> Select[tuple[str, int | None]]:
-    """Return a query for the job that is claimed next, and when it was dispatched (NULL: it is not announced)."""
+    """Return a query for the id of the job to claim next, and when it was announced to workers (NULL: not yet)."""
     tenants, queued = _waiting_tenants().subquery("tenants"), jobs.alias("queued_job")
     oldest_due_job = (
         select(queued.c.id)
@@ -124,7 +124,7 @@ _NEXT_JOB = _next_job()
 
 
 def next_job(c: Connection, share: Share, attempt_cap: int) -> tuple[str, int | None] | None:
-    """Return the id of the job to claim next, and when it was dispatched, if at all; ``None`` if no job can start.
+    """Return the id of the job to claim next, and when it was announced, if at all; ``None`` if no job can start.
 
     The caller holds a lock under which all jobs are claimed, because otherwise two workers would choose the same job.
     """
@@ -172,11 +172,11 @@ class QueueState:
     """State of the queue, from which positions and starts of jobs are estimated."""
 
     running: tuple[RunningJob, ...]
-    """At most `MOST_RUNNING` jobs."""
+    """The running jobs of all tenants, at most `MOST_RUNNING`."""
     slots: int
-    """Slots of the registered workers."""
+    """Number of jobs that the registered workers can run at once."""
     waiting: Mapping[str, tuple[int, int]]
-    """By tenant (`MOST_COUNTED` at most): due jobs (counted up to `MOST_COUNTED`), and start of its latest job."""
+    """By tenant, for up to `MOST_COUNTED`: number of due jobs (at most `MOST_COUNTED`), and start of its latest job."""
 
     def position(self, tenant: str, jobs_ahead: int) -> int:
         """Return the position of a tenant's job with `jobs_ahead` jobs of the tenant before it.
@@ -200,7 +200,7 @@ MOST_RUNNING = 1000
 
 
 def _due_by_tenant() -> Select[tuple[str, int, int]]:
-    """Return a query for the tenants with queued jobs: due jobs, counted up to `MOST_COUNTED`, and latest start."""
+    """Return a query for tenants with queued jobs, their due jobs (up to `MOST_COUNTED`), and their latest start."""
     tenants, due_jobs = _waiting_tenants().limit(MOST_COUNTED).subquery("tenants"), jobs.alias("due")
     jobs_to_count = select(due_jobs.c.id).where(due_jobs.c.status == "queued", due_jobs.c.next_run_at <= now_ms())
     jobs_to_count = jobs_to_count.where(due_jobs.c.tenant == tenants.c.tenant).limit(MOST_COUNTED).correlate(tenants)

@@ -48,7 +48,7 @@ def begin(
 ) -> RequestState | Replay:
     """Register a request, and return its state or the recorded response.
 
-    `scope` joins API key, method and path; equal keys in other scopes are independent. A response is kept for `kept_h`
+    `scope` joins tenant, method and path; equal keys in other scopes are independent. A response is kept for `kept_h`
     hours. After `in_flight_s` seconds, a request without a response counts as lost.
     """
     values = {"scope": scope, "key": key, "payload_digest": payload_digest, "began_at": now_ms()}

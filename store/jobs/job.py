@@ -87,11 +87,11 @@ class RequestedWork:
     target_id: str | None
     """The saved target, if the request names a saved target; its secret stays with the target."""
     target: JsonObject
-    """name, kind, protocol, base_url, settings and limits; never the secret."""
+    """Description of the target: name, kind, protocol, base_url, settings and limits; never the secret."""
     sealed_secret: SealedSecret | None
     """A secret sent with the request, encrypted so that it can be decrypted with this job's `id` only."""
     experiment: JsonObject | None
-    """The method's full specification."""
+    """The method's full specification, or the input of a job of another kind than ``rating``, if it needs one."""
     request_digest: str
     """Digest of everything that affects the result; equal requests have equal digests."""
     seed: int
@@ -107,8 +107,8 @@ class RequestedWork:
     key_id: str | None
     """The API key of the request."""
     author: JsonObject | None = None
-    """Description of the service that generates the sentences or pictures; for a saved target, with the target's
-    ``id`` and without the secret, which stays with the target."""
+    """Description of a second service, an author of sentences or pictures or a judge of texts; for a saved target, with
+    its ``id``. It has no secret: that stays with the saved target."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +124,7 @@ class NewJob(RequestedWork):
 
 
 def columns_of(new_job: NewJob) -> dict[str, Any]:
-    """Return the columns that the fields of a new job determine; all others have fixed first values."""
+    """Return the columns of a row that the fields of a new job determine; other columns begin with fixed values."""
     fields = {name: value for name, value in vars(new_job).items() if name not in {"sealed_secret", "deadline_s"}}
     fields |= {"target_url": new_job.target.get("base_url"), "deadline_ms": new_job.deadline_s * 1000}
     fields["commitment"] = None
@@ -150,11 +150,11 @@ class Job(RequestedWork):
     stage: str
     """Current step, for display."""
     asked: int
-    """Distinct probes answered so far."""
+    """Number of different probes with a reply or a final failure so far."""
     failed_calls: int
-    """Failures among `asked`."""
+    """Number of those probes in `asked` that failed."""
     calls: int
-    """Calls made, including retries."""
+    """Number of calls to the target so far, including retries."""
     observed: int
     """Sequence number of the last observation."""
     cancel_requested: bool
@@ -240,9 +240,9 @@ class ExistingWork:
     twin_id: str | None
     """Newest unfinished job of an equal request, unless it is being cancelled."""
     active: int
-    """The tenant's unfinished jobs, counted up to the given maximum."""
+    """Number of the tenant's unfinished jobs, counted up to the parameter `max_active` of `existing_work`."""
     own_before: int
-    """The tenant's jobs that are due before a job added now, counted up to `fair_order.MOST_COUNTED`."""
+    """Number of the tenant's queued jobs before a job added now, counted up to `fair_order.MOST_COUNTED`."""
     refusals: bool
     """Whether any host refuses ratings (`store.targets.domains`)."""
 
@@ -289,7 +289,7 @@ _EXISTING_WORK = select(
 
 
 def existing_work(c: Connection, tenant: str, request_digest: str, max_age_s: int, max_active: int) -> ExistingWork:
-    """Read work that may answer a request, ratings at most `max_age_s` old (0: no ratings), and the tenant's load."""
+    """Read what may answer a request, and its tenant's load. Ratings are at most `max_age_s` old (0: no ratings)."""
     values = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": max_active}
     return ExistingWork(*c.execute(_EXISTING_WORK, values).one())
 
@@ -313,9 +313,9 @@ def request_digest(
 ) -> str:
     """Compute a digest (``sha256:…``) over everything in a request that affects its result.
 
-    `target_id` is the id of a saved target, if the request names one. `target` and `author`, the service that generates
-    sentences or pictures, are descriptions as in a job. `experiment` is the method's full specification, or
-    ``"probe"``. `seed` is ``None`` if the request gives none, so that a rating with any random seed answers it.
+    `target_id` is the id of a saved target, if the request names one. `target` and `author` (the author or judge) are
+    descriptions as in a job. `experiment` is the method's full specification, or ``"probe"``. `seed` is ``None`` if the
+    request gives no seed, so that a rating with any random seed answers it.
     """
     target_digest = described_digest(target)
     request: JsonObject = {"tenant": tenant, "target": target_id or target_digest, "described": target_digest}

@@ -35,7 +35,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Beat:
-    """Result of a heartbeat: whether to cancel the job, and whether the worker still holds it."""
+    """Result of a heartbeat: whether to cancel the job, and whether the worker still holds its lease."""
 
     cancel_requested: bool
     lease_held: bool
@@ -108,10 +108,10 @@ def claim_next(
 
 
 CLAIM_ATTEMPTS = 3
-"""Number of jobs that `claim_next` tries."""
+"""Number of jobs that `claim_next` tries to claim before it gives up."""
 
 CLAIM_LOCK = 0x_A55A_0003
-"""Key of the Postgres advisory lock under which workers choose jobs: none twice, and none beyond a share."""
+"""Key of the Postgres advisory lock of a worker that chooses a job, so that no tenant gets more than its share."""
 
 FROZEN_S = 10
 """Seconds after which Postgres ends the session of a worker that stopped while it held `CLAIM_LOCK`."""

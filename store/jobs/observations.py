@@ -60,7 +60,7 @@ def recall(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Observ
 
 
 ROWS_AT_A_TIME = 250
-"""Rows that a search reads at a time."""
+"""Number of observations that a search reads at a time."""
 
 
 @unless_archived
@@ -90,7 +90,7 @@ def newest(c: Connection, job_id: str, limit: int) -> list[StoredObservation]:
 
 
 def asked_by_part(c: Connection, job_id: str) -> Counter[str]:
-    """Count a job's different questions by the first segment of the probe's id, such as a translation's language."""
+    """Count a job's questions, except copies, by the first segment of the probe's id, such as a language."""
     conditions = observations.c.job_id == job_id, observations.c.copied.is_(False)
     units = c.execute(select(observations.c.unit).where(*conditions)).scalars()
     return Counter(unit.partition("/")[0] for unit in units)
@@ -147,7 +147,7 @@ def _texts_in(document: object) -> Iterator[str]:
 
 
 ROWS_A_SEARCH = 5_000
-"""Maximum number of rows that one search reads, so that it takes less than a second."""
+"""Maximum number of observations that one search reads, so that it takes less than a second."""
 
 
 def search(
@@ -214,7 +214,7 @@ def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) ->
 
 
 REPLACED_COLUMNS = ("ask", "reply", "failure", "copied", "attempts", "elapsed_ms", "fence", "recorded_at")
-"""Columns of an observation that a second one of the same probe replaces."""
+"""Columns that are replaced if an observation of the same probe is recorded again."""
 
 
 def _rows_with(c: Connection, job_id: str, column: str, values: Sequence[object]) -> Iterator[RowMapping]:

@@ -24,12 +24,12 @@ ROW_BYTES = 200
 """Bytes counted for a row, in addition to its counted columns."""
 
 SMALL_BYTES = 1 << 16
-"""Size of a job in bytes up to which it is added without a lock."""
+"""Size of a job in bytes up to which it is added without a lock on the tenant's counts."""
 
 SHARDS = 64
 
 QUOTA_OPTION = "tenant_quota"
-"""Execution option of connections that enforce a quota: those of the API. Workers count, but refuse nothing."""
+"""Name of the option of database connections with the quota in bytes that they enforce; workers enforce none."""
 
 
 class byte_length(FunctionElement[int]):  # noqa: N801  SQL functions are in lower case
@@ -50,7 +50,7 @@ def _compile_for_sqlite(element: Any, compiler: Any, **options: Any) -> str:  # 
 
 
 def counted_sizes(table: Table) -> list[ColumnElement[int]]:
-    """Return the size in bytes of each counted column of a table; a column of integers holds a size itself."""
+    """Return an SQL expression for the bytes of each counted column; the values of an integer column are sizes."""
     columns = [table.c[name] for name in table.info["counted"]]
     return [column if isinstance(column.type, Integer) else byte_length(column) for column in columns]
 

@@ -28,7 +28,7 @@ RETRY_S = 60
 class Certificate:
     """The signed statements about a rating; the signing key may be retired by now.
 
-    `envelopes` maps types of statements to signed (DSSE) envelopes; only a declared letter has a test result.
+    `envelopes` maps types of statements to signed (DSSE) envelopes; a test result exists only for a declared letter.
     `created_at` is the time of signing, in milliseconds since 1970.
     """
 
@@ -77,7 +77,7 @@ def keep(c: Connection, rating_id: str, key_id: str, envelopes: dict[str, JsonOb
 
 
 def any_unsigned(c: Connection) -> bool:
-    """Whether a signature is due; reads without a lock."""
+    """Return whether a rating waits for its signature, and an attempt to sign it is due; take no lock."""
     due_ratings = select(unsigned_ratings.c.rating_id).where(unsigned_ratings.c.next_attempt_at <= now_ms())
     return c.execute(due_ratings.limit(1)).first() is not None
 

@@ -22,7 +22,7 @@ from store.core.plain_messages import plain_message
 
 
 def with_intersection(experiment: Any) -> Any:
-    """Join a list of attributes in an experiment, such as gender and race, to a single name; change no other."""
+    """Join an experiment's list of attributes, such as gender and race, to a single name; else return it unchanged."""
     names = experiment.get("attribute") if isinstance(experiment, Mapping) else None
     if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) for name in names):
         return experiment

@@ -38,8 +38,8 @@ def of_url(
 ) -> list[Step]:
     """List ratings of an address, public ones and the tenant's own, newest first, including withdrawn ones.
 
-    `whose` is ``address`` (of the ratings that stand for the address and match the filters, those by the most trusted
-    class of requesters; `store.ratings.standing`), ``mine`` (the tenant's own) or ``all``. ``tenant=None`` lists only
+    `whose` is ``mine`` (the tenant's own), ``all``, or ``address``: those that stand for the address, match the filters
+    and come from the most trusted class of requesters among them (`store.ratings.standing`). ``tenant=None`` lists only
     public ratings. The page starts after the rating ``before = (created_at, id)``.
     """
     lookup = of_address(target_url, tenant, whose)

@@ -23,7 +23,7 @@ from store.core.rows import all_rows, equal
 from store.ratings.tables import log_entries, log_nodes
 
 LOG_LOCK = 0x6C6F67
-"""Key of the advisory lock for appending, so that positions have no gaps."""
+"""Key of the Postgres advisory lock for appending to the log, so that positions have no gaps."""
 
 Event = Literal["published", "withdrawn"]
 

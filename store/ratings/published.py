@@ -24,7 +24,7 @@ from store.targets.tables import targets
 _NEWEST_IS_WITHDRAWN: ColumnElement[int] = func.first_value(ratings.c.withdrawn_at.is_not(None)).over(
     partition_by=ratings.c.tenant, order_by=NEWEST_FIRST
 )
-"""SQL expression: whether the newest rating of a rating's tenant was withdrawn; these are sorted last."""
+"""SQL expression for a rating: whether its tenant's newest rating was withdrawn; such tenants are sorted last."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def _read_newest(c: Connection, id_query: Select[tuple[str]], *ranks: ColumnElem
 def _rating_from_row(
     *, read_at: int, owner: str | None, objects: bool | None, since: int | None, **row: Any
 ) -> DatedRating:
-    """Build the result; `objects` is the owner's objection, `since` the time of a change that a watch noticed."""
+    """Build a `DatedRating`; `objects`: the host's owner objects; `since`: time of a change that a watch noticed."""
     rating = StoredRating(**row)
     changed_since = None if since is None else iso(since)
     current_standing = replace(standing.standing(rating, owner), changed_since=changed_since)

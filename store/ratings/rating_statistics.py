@@ -32,7 +32,7 @@ def distribution(
     """Count ratings by (kind, attribute, method, letter): the newest of each service, method and attribute.
 
     Only valid public ratings count. If a service has an address, they must stand for it, and come from the most trusted
-    class of requesters that have rated the address (`store.ratings.standing`). `part`: conditions of `part_after`.
+    class of requesters that have rated the address (`store.ratings.standing`). `part` are conditions of `part_after`.
     """
     columns, owners = service_ratings.c, current_owners()
     requester_class = standing.rank(owners.c.tenant, service_ratings)
@@ -98,7 +98,7 @@ def methodologies(c: Connection, part: LogPart) -> list[str]:
 
 
 def changes(c: Connection, part: LogPart, start: int, limit: int) -> list[tuple[int, StoredRating]]:
-    """List positions and ratings of a part of the log, from position `start`.
+    """List (position, rating) for at most `limit` entries in a part of the log, from position `start`.
 
     A withdrawn rating is listed only at its withdrawal, and only if it was published before the part.
     """

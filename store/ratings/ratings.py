@@ -34,7 +34,7 @@ from store.ratings.tables import ratings, service_ratings, unsigned_ratings
 from store.targets.domains import canonical_address, owners
 
 KEY_DIGITS = 24
-"""Number of hexadecimal digits in a service's key: with 96 bits, nobody can construct a second service."""
+"""Number of hexadecimal digits in a service's key: with 96 bits, nobody can construct another service with it."""
 
 State = Literal["standing", "withdrawn", "all"]
 """Filter of lists: ratings that were not withdrawn (including expired ones), withdrawn ratings, or all."""
@@ -187,7 +187,7 @@ def add(c: Connection, new_rating: NewRating, job_id: str) -> StoredRating:
 
 
 def _add_ranking_row(c: Connection, row: StoredRating, figures: JsonObject) -> None:
-    """Store what rankings of services need from a rating, columns and `figures`, unless its target has no digest."""
+    """Store a rating's columns and `figures` that rankings of services need, unless its target has no digest."""
     if (service := service_key(row.target)) is None:
         return
     copied_columns = ("method", "attribute", "tenant", "visibility", "description", "host", "address", "created_at")
@@ -244,7 +244,7 @@ R = TypeVar("R", StoredRating, Summary)
 def page(c: Connection, tenant: str | None, /, **filters: Any) -> list[StoredRating]:
     """List the tenant's ratings and all public ones, newest first; ``tenant=None`` lists only public ones.
 
-    `filters` are the filters of `_read_page`, and its ``before`` and ``limit``.
+    `filters` are the keyword arguments of `_read_page`, such as `state`, `kind`, `q`, `before` and `limit`.
     """
     return _read_page(c, tenant, StoredRating, **filters)
 
@@ -310,11 +310,11 @@ MOST_LOOKED_AT = 2_000
 """Number of the newest ratings in which a search looks before it asks the index of names."""
 
 MOST_NAMED = 500
-"""Maximum number of services with the text in their name, and of their ratings, that a search by that index reads."""
+"""Maximum number of services found by their names, and of ratings of these, that a search for a text reads."""
 
 
 def _newest_only(c: Connection, before: tuple[int, str] | None) -> ColumnElement[bool] | None:
-    """Return the condition that a rating is one of the `MOST_LOOKED_AT` newest; ``None`` if there are fewer."""
+    """Return the condition that a rating is one of the `MOST_LOOKED_AT` newest after `before`; ``None`` if all are."""
     created_at, rating_id = ratings.c.created_at, ratings.c.id
     query: Select[tuple[int, str]] = newest_first(select(created_at, rating_id), created_at, rating_id, before, limit=1)
     oldest = c.execute(query.offset(MOST_LOOKED_AT - 1)).one_or_none()
@@ -378,7 +378,7 @@ def _is_visible(tenant: str | None, table: Table = ratings) -> ColumnElement[boo
 
 
 def _in_state(state: State, table: Table = ratings) -> list[ColumnElement[bool]]:
-    """Return the condition that a rating is (or is not) withdrawn; no condition for ``all``."""
+    """Return a list with the condition that a rating is in a state; empty for ``all``."""
     match state:
         case "standing":
             return [table.c.withdrawn_at.is_(None)]

@@ -86,7 +86,7 @@ def publish_new_rating(c: Connection, rating: StoredRating) -> None:
 
 
 def _check_people(c: Connection, rating: StoredRating) -> None:
-    """Raise `HoldsPeople` for unmasked small counts, or if others can read a rating of the file by other columns.
+    """Raise `HoldsPeople` for unmasked small counts, or if others can read a rating of the same file by other columns.
 
     Small counts are masked within a rating; the difference of two ratings could reveal them.
     """
@@ -107,7 +107,7 @@ def _check_people(c: Connection, rating: StoredRating) -> None:
 
 
 def _file_and_tables(document: Json) -> tuple[Any, Json]:
-    """Return the digest of a rating's file, and the fields of its experiment that determine the counts."""
+    """Return the digest of the file that a rating counts, and its experiment's fields that determine the counts."""
     experiment = document["experiment"]
     return document["aggregation"]["data"]["digest"], {name: experiment[name] for name in experiment.keys() - JUDGING}
 

@@ -40,7 +40,7 @@ requester_class = standing.rank(owner_of(rated.host), service_ratings)
 """SQL expression: class of a rating's requester (0 to 2); of a service's ratings, those of the lowest class count."""
 
 SLUG = re.compile(rf"(?:[a-z0-9-]{{0,60}}-)?([0-9a-f]{{{KEY_DIGITS}}})")
-"""Name of a service in a page's address: any words, and its key."""
+"""Pattern of a service's name in a page's address: any words, and the service's key."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ NEWEST_COLUMNS = (rated.rating_id, *(rated[name] for name in NewestRating._field
 """Columns of a `NewestRating`, whose `id` is called ``rating_id`` in the table."""
 
 OWN_COLUMNS = ("service", "address", "host", "description", "withdrawn_at", "key_figures")
-"""Columns read from `service_ratings`; in `ratings`, large documents precede some of them and slow reading."""
+"""Fields of `ServiceRating` that are read from the table `service_ratings`, because `ratings` is slower to read."""
 
 COLUMNS = [(service_ratings if field.name in OWN_COLUMNS else ratings).c[field.name] for field in fields(ServiceRating)]
 
@@ -128,7 +128,7 @@ def history(c: Connection, service: Service) -> list[ServiceRating]:
 
 
 def questions(c: Connection, tenant: str | None, kind: str, part: Conditions = WHOLE) -> Counter[tuple[str, str]]:
-    """Count the services of a kind by the question that their ratings answer: method and attribute."""
+    """Count the services of a kind that `tenant` may list, by (method, attribute) of their ratings."""
     series = (rated.method, rated.attribute)
     query = select(*series, func.count(rated.service.distinct())).where(rated.kind == kind, *_visible_to(tenant))
     rows = c.execute(query.where(rated.withdrawn_at.is_(None), *part).group_by(*series))
@@ -217,16 +217,16 @@ def _visible_to(tenant: str | None) -> list[ColumnElement[bool]]:
 
 # ---------------------------------------------------------------------------- similar names
 MOST_NAMES = 2_000
-"""Maximum number of ratings whose names are compared; with more, only names with most of the text are compared."""
+"""Maximum number of names that are compared with a text; if there are more, only those with most of the text are."""
 
 MAX_COMPARED_CHARACTERS = 60
 """Length of the longest text that is compared: the time grows with its square."""
 
 MOST_APART = 2
-"""Largest difference of the lengths of two texts that are compared."""
+"""Largest difference between the lengths of a searched text and a name that are compared."""
 
 SIMILAR = 0.65
-"""Smallest similarity (0 to 1): one wrong letter of three is not similar, one of four is."""
+"""Smallest similarity (0 to 1) of a name that is suggested: one wrong letter of four passes, one of three does not."""
 
 
 def similar_names(
@@ -251,7 +251,7 @@ def similar_names(
 
 
 def close_words(text: str, names: Iterable[str]) -> list[str]:
-    """Return the names, or words of names, that resemble a text, the most similar first."""
+    """Return up to three names, or words of names, that resemble a text, the most similar first."""
     words: dict[str, str] = {}
     for name in names:
         for word in (name, *re.split(r"[\W_]+", name)):

@@ -113,12 +113,12 @@ def requester_of(tenant: str, owner: str | None) -> Requester:
 
 
 def rank(owner: ColumnElement[str | None], table: Table = ratings) -> ColumnElement[int]:
-    """Return, in SQL, the index of a rating's requester in `REQUESTERS`; `owner` is as in `stands`."""
+    """Return an SQL expression: index of a rating's requester in `REQUESTERS`; `owner` is the host's owner or NULL."""
     return case((table.c.tenant == owner, 0), (table.c.tenant == OPERATOR_TENANT, 1), else_=2)
 
 
 def stands(owner: ColumnElement[str | None], table: Table = ratings) -> ColumnElement[bool]:
-    """Return, in SQL, whether a look-up by address can return a rating; `owner`: tenant that owns its host, or NULL."""
+    """Return the condition that a look-up by address can return a rating; `owner` is the host's owner or NULL."""
     is_trusted = or_(table.c.tenant == owner, table.c.tenant == OPERATOR_TENANT)
     return and_(table.c.description.is_distinct_from("uploaded"), or_(is_trusted, table.c.description == "default"))
 
@@ -159,10 +159,10 @@ def of_address(target_url: str, tenant: str | None, whose: Whose = "address") ->
 # for longer. The needed ratings are marked `current`; counts, rankings and searches read only these. A mark on another
 # rating changes no result, because each query chooses the newest. A large registry is read in parts, by short queries.
 PART_SIZE = 2_000
-"""Number of current ratings in a part, unless one address has more."""
+"""Number of ratings in a part, by which a large registry is read; one address is always in one part."""
 
 ALIKE = ("kind", "method", "attribute", "tenant", "visibility", "description", "masked", "name")
-"""Columns in which ratings of a service agree, of which the newest is current; withdrawn ratings are apart."""
+"""Of a service's ratings with equal values in these columns, the newest is current; withdrawn ones are apart."""
 
 _NEW, _OLD = service_ratings.alias("new"), service_ratings.alias("old")
 _ALIKE = and_(
@@ -176,7 +176,7 @@ WHOLE: Conditions = [service_ratings.c.current]
 
 
 def part_after(c: Connection, /, after: str, **filters: str | None) -> tuple[list[ColumnElement[bool]], str | None]:
-    """Return the conditions of the part of ratings that follows an address, and its last address (``None``: end)."""
+    """Return conditions for the part of all ratings that follows an address, and its last address (``None``: end)."""
     part: list[ColumnElement[bool]] = [*WHOLE, site > after] if after else [*WHOLE]
     query = select(site).where(*part, *equal(service_ratings, **filters)).order_by(site)
     last_address = c.execute(query.offset(PART_SIZE - 1).limit(1)).scalar_one_or_none()

@@ -48,7 +48,7 @@ def newest_size(c: Connection, origin: str, witness: str | None = None) -> int:
 
 
 def lines(c: Connection, origin: str, size: int) -> list[str]:
-    """List the cosignatures of the log of `size` entries, as lines of a signed note without line ends."""
+    """List the witnesses' cosignatures of a log with `size` entries, as lines of a signed note without line ends."""
     query = select(cosignatures.c.line).where(cosignatures.c.origin == origin, cosignatures.c.size == size)
     return list(c.execute(query.order_by(cosignatures.c.created_at, cosignatures.c.witness)).scalars())
 

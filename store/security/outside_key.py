@@ -37,10 +37,10 @@ MOST_OUTPUT = 4096
 """Maximum number of bytes that the signing program may print."""
 
 AT_ONCE = 4
-"""Maximum number of concurrent runs in one process."""
+"""Maximum number of concurrent runs of the signing program in one process."""
 
 REST_S = 15.0
-"""Seconds after a failed run during which the program is not run again."""
+"""Seconds for which the signing program is not run again after a failed run."""
 
 
 @dataclass(frozen=True)

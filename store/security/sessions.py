@@ -40,7 +40,7 @@ class SignedIn:
     key_id: str | None
     """The API key that the person entered; ``None`` for a person with an account."""
     subject: str | None
-    """The person's identifier at the provider (claim ``sub``)."""
+    """The person's identifier at the OpenID Connect provider (claim ``sub``); ``None`` for a person with a key."""
 
 
 def begin(

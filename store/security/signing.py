@@ -33,7 +33,7 @@ TENANT = ""
 FIELD = "secret"
 
 LOCK = 0x5369676E
-"""Postgres advisory lock for creating keys, so that two processes do not both create the first one."""
+"""Key of the Postgres advisory lock for creating signing keys, so that only one process creates the first key."""
 
 NO_SECRET = {"secret_ciphertext": b"", "secret_nonce": b"", "secret_key_id": "", "secret_last4": ""}
 """Columns of a key whose private part is outside the database."""

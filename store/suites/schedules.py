@@ -35,7 +35,7 @@ from store.suites.tables import schedules
 from store.targets.targets import TargetChanged, TargetRemoved, describe_now
 
 CRON_FIELDS = 5
-"""Minute, hour, day of the month, month, day of the week. Seconds are not supported."""
+"""Number of fields of a cron expression: minute, hour, day of the month, month, day of the week; no seconds."""
 
 MINUTES_A_DAY = 24 * 60
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -75,7 +75,7 @@ class Recurrence:
             raise OutOfBounds(f"{problem}; the minimum of this service is {minimum_s} s", field)
 
     def after(self, time_ms: int, anchor_ms: int) -> int:
-        """Return the first time after `time_ms`, both in milliseconds since 1970; missed times are skipped.
+        """Return the first time of a run after `time_ms`, in milliseconds since 1970; missed runs are skipped.
 
         `anchor_ms` is the time of any past or future run, for an interval; it is ignored for a cron expression.
         """
@@ -182,7 +182,7 @@ class StoredSchedule:
     created_at: int
     updated_at: int
     change: NoticedChange | None = None
-    """Newest change that a watch noticed."""
+    """Newest change of the rated service that this schedule noticed, if it is a watch."""
 
     @property
     def paused(self) -> bool:
@@ -207,7 +207,7 @@ class ScheduledRun:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Operator's limits: unfinished jobs per tenant; pauses in s after a job on a target, and after a watch's run."""
+    """The operator's limits: unfinished jobs per tenant; pauses in seconds after a target's job and a watch's run."""
 
     max_active: int
     cooldown_s: float
@@ -244,7 +244,7 @@ def page(
 
 
 def _with_changes(c: Connection, stored: Sequence[StoredSchedule]) -> list[StoredSchedule]:
-    """Return schedules with the newest change of a service that each watch noticed, in at most one query."""
+    """Return the schedules, those that are watches with the newest change that they noticed, in at most one query."""
     changes = sentinels.newest_changes(c, [schedule.id for schedule in stored if schedule.orders.kind == "watch"])
     return [dataclasses.replace(schedule, change=changes.get(schedule.id)) for schedule in stored]
 
@@ -256,7 +256,7 @@ remove = ROWS.remove
 def add(
     c: Connection, tenant: str, name: str, orders: Orders, recurrence: Recurrence, *, paused: bool, key_id: str | None
 ) -> StoredSchedule:
-    """Add a schedule, `paused` or to run at the next time of its recurrence; raise `WatchUnfit` for a second watch."""
+    """Add a schedule, which runs unless it is `paused`; raise `WatchUnfit` for a second watch of the same rating."""
     _refuse_second_watch(c, tenant, orders)
     now = read_clock(c)
     values = {"id": new_id("sch"), "tenant": tenant, "key_id": key_id, "version": 1}
@@ -406,7 +406,7 @@ def _new_job(
 ) -> NewJob:
     """Return the job of a run from its template, with the target and the author as they are described now."""
     fields = dict(template) | {"target": dict(target), "author": author}
-    if author is not None:  # adds the items that the author generated in earlier runs
+    if author is not None:  # adds fitting items that the tenant's corpora have already
         method = with_stored_material(c, schedule.tenant, parse_method(template["experiment"]))
         fields["experiment"] = dump_method(method)
     # the digest is of the experiment as requested, without the items added above

@@ -36,10 +36,10 @@ from store.webhooks.outbox import add_notice
 CHANGED = "service.changed"
 
 NO_JOB_ID = ""
-"""Id of the new rating's job if it could not be added."""
+"""Text in place of the id of a re-rating's job, if that job could not be added."""
 
 UNFIT = (TargetRemoved, TargetChanged, WatchUnfit)
-"""Errors for which no job can be added for the request of a rating."""
+"""Errors which mean that the request of a rating cannot be repeated as a new job."""
 
 
 class Watch(NamedTuple):
@@ -55,7 +55,7 @@ class Change(NamedTuple):
 
     since: int
     job_id: str
-    """The run of a watch that noticed it."""
+    """Id of the job, a run of a watch, that noticed the change."""
     rerating_job_id: str
     failure: str | None
     """Reason why the re-rating ended without a rating; ``None`` while it is under way."""
@@ -65,11 +65,11 @@ class NoticedChange(NamedTuple):
     """A change of a service that a watch noticed, and the job of the new rating."""
 
     rating_id: str
-    """The rating from before the change."""
+    """Id of the rating from before the change."""
     since: int
     rerating_job_id: str
     rerating_status: Status | None
-    """``None`` if the job could not be added."""
+    """Status of the job of the new rating; ``None`` if that job could not be added."""
 
 
 def newest_changes(c: Connection, schedule_ids: Sequence[str]) -> dict[str, NoticedChange]:
@@ -97,7 +97,7 @@ def watched_rating(c: Connection, rating_id: str, tenant: str) -> StoredRating:
 
 
 def _latest_rating(c: Connection, rating_id: str, tenant: str) -> tuple[StoredRating, Change | None]:
-    """Return a rating's newest re-rating (or the rating), and its change that has no re-rating (`Change`), if any."""
+    """Return a rating's newest re-rating, or else the rating; and the latest change, if it has no re-rating yet."""
     rating = ratings.find(c, rating_id, tenant)
     if rating is None or rating.tenant != tenant:
         raise WatchUnfit(f"you have no rating {rating_id}")
@@ -124,7 +124,7 @@ def _failure_of(rerating: Job | None) -> str | None:
 
 
 def add_run(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> Job:
-    """Add the job of one run: of the watch or, if the last re-rating ended without a rating, of another re-rating.
+    """Add the job of one run of a watch; it is another re-rating if the last re-rating ended without a rating.
 
     The mark of the change stays; a further notice names the new job and why the previous job failed. Raises as
     `watch_job`.
@@ -230,7 +230,7 @@ def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
 
 
 def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int, now: int) -> str | None:
-    """Mark the rating, write the notice and add the new rating's job, unless done before; return its id, if any."""
+    """Mark a rating as changed, write the notice and add a re-rating, unless done before; return the new job's id."""
     query = select(service_changes.c.rating_id).where(service_changes.c.rating_id == watch.rating)
     rating = ratings.find(c, watch.rating, job.tenant)
     if c.execute(query).first() is not None or rating is None:
@@ -249,9 +249,9 @@ def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int
 def _announce_change(
     c: Connection, job_id: str, rating: StoredRating, schedule_id: str, log_e: float | None, change: Change
 ) -> None:
-    """Write a notice, which belongs to the job `job_id`, of a change (`log_e`: logarithm of its e-value, the evidence).
+    """Write the notice of a change; the notice belongs to the job `job_id`.
 
-    The `job_id` in the facts of the notice is that of the job that detected the change.
+    The fact ``job_id`` in it is the job that detected the change. `log_e` is the logarithm of its e-value (evidence).
     """
     facts: JsonObject = {"method": rating.method, "attribute": rating.attribute, "log_e": log_e}
     facts |= {"since": iso(change.since), "job_id": change.job_id, "rerating_job_id": change.rerating_job_id or None}

@@ -91,7 +91,7 @@ class StoredCell:
 
 @dataclass(frozen=True)
 class SuiteProgress:
-    """Progress of a suite: number of cells by status, probes, and the latest end of a job (ms since 1970)."""
+    """Progress of a suite: cells by status, probes asked and expected, and the last end of a job (ms since 1970)."""
 
     by_status: Mapping[str, int]
     asked: int
@@ -199,7 +199,7 @@ def rating_documents(c: Connection, rating_ids: Collection[str]) -> dict[str, Ra
 
 
 def reusable_work(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) -> dict[str, ReusableWork]:
-    """Read existing work for request digests, without ratings older than `max_age_s` seconds (0: no ratings)."""
+    """Read existing work by request digest; ratings in it are at most `max_age_s` seconds old (0: no ratings)."""
     # both queries are ascending by time, so that newer rows replace older ones
     facts_by_digest: dict[str, JsonObject] = {digest: {} for digest in digests}
     if max_age_s > 0:

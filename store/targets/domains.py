@@ -28,16 +28,16 @@ from store.quota.tenant_rows import TenantRows
 from store.targets.tables import domains, refusal_files
 
 PROOF_DAYS = 90
-"""Days for which a proof is valid."""
+"""Days for which the proof that a tenant owns a host is valid."""
 
 DAY_MS = 86_400_000
 TOKEN_BYTES = 24
 DEFAULT_PORTS = {"http": 80, "https": 443}
 CHALLENGE_PATH = "/.well-known/assay-challenge.txt"
-"""Path of the file with the token (RFC 8615)."""
+"""Path of the file with the token by which a tenant proves to own a host (RFC 8615)."""
 
 PROVEN = domains.c.verified_at > now_ms() - PROOF_DAYS * DAY_MS
-"""SQL expression: whether a proof is valid now."""
+"""SQL expression: whether a row of `domains` has a proof that is valid now."""
 
 MAX_PATH = 500
 """Maximum length of a path in a canonical address; a longer path is replaced by its digest."""
@@ -87,7 +87,7 @@ def host_of(url: str) -> str | None:
 
 
 def canonical_address(url: str) -> str | None:
-    """Return the address of a service in a form that is equal for its URLs; ``None`` if the URL has no host.
+    """Return the address of a service in a form that is equal for all its URLs; ``None`` if the URL has no host.
 
     It is the host in the form of `Domain.host` and the path, normalised as in RFC 3986, section 6.2, without
     repeated and final slashes. Scheme, user name, query and fragment are left out: addresses of rated services have
@@ -135,7 +135,7 @@ def record_check(c: Connection, domain_id: str, failure: str | None) -> Domain |
 
 
 def proof(c: Connection, tenant: str, host: str) -> Domain | None:
-    """Read a tenant's valid proof for a host, or return ``None``."""
+    """Read a tenant's claim to a host, with the proof of it; return ``None`` without a valid proof."""
     return one_row(c, ROWS.select(domains.c.tenant == tenant, domains.c.host == host, PROVEN), Domain)
 
 
@@ -161,7 +161,7 @@ def owners(c: Connection, hosts: Collection[str]) -> dict[str, str]:
 
 
 def _normalise_host(host: str) -> str:
-    """Return an address in its usual spelling, or a name in lower case and ASCII."""
+    """Return an IP address in its usual spelling, or a host name in lower case and ASCII."""
     try:
         address = ip_address(host)
     except ValueError:
@@ -182,10 +182,10 @@ FILE_PATH = "/.well-known/assay.txt"
 """Path of the file in which a host refuses ratings (RFC 8615)."""
 
 FILE_VALID_S = 3600
-"""Seconds for which a file's content, or its absence, is stored."""
+"""Seconds for which the content of a host's file `FILE_PATH`, or its absence, counts before it is read again."""
 
 RETRY_S, LONGEST_RETRY_S = 60, 900
-"""Seconds until a file that could not be read is requested again; doubled after each failure, up to the maximum."""
+"""Seconds until a host's file that could not be read is requested again: after one failure, and at most."""
 
 CALLING = frozenset({"rating", "probe", "writing", "watch"})
 """Kinds of jobs that call services."""
@@ -206,9 +206,9 @@ class Standing:
     """Relation of a host to a tenant: whether the tenant owns it, and whether it refuses the tenant's ratings."""
 
     proven: bool
-    """Whether the tenant has a valid proof of the host."""
+    """Whether the tenant has a valid proof that it owns the host."""
     refusal: RatingsRefused | None
-    """The refusal that applies to the tenant; ``None`` for the host's owners."""
+    """The host's refusal of ratings by the tenant; ``None`` if it refuses none, or the tenant owns the host."""
     file_read: bool
     """Whether the stored content of the host's file is current, or the next attempt to read it is not due."""
     wish_known: bool = True

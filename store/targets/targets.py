@@ -136,7 +136,7 @@ CHAIN = "chain"
 
 
 class TargetRemoved(StoreError):
-    """A saved target was removed."""
+    """A saved target was removed, so that it can no longer be rated."""
 
     code = "target-removed"
 
@@ -179,7 +179,7 @@ def describe_now(c: Connection, tenant: str, target_id: str | None, target: Json
 
 
 def _current_link(link: Json, saved_targets: Mapping[str, StoredTarget], kind: str | None) -> JsonObject:
-    """Return a link of a chain with the current description of its saved target; unchanged if it has none."""
+    """Return a link of a chain with the current description of its saved target; unchanged if it names none."""
     if "id" not in link:
         return dict(link)
     description = _descriptor_of_kind(saved_targets.get(link["id"]), link["id"], kind)

@@ -28,7 +28,7 @@ MOST_UNANSWERED = 20
 """Maximum number of hosts that a tenant may challenge within `AGAIN_MS` without an answer."""
 
 LONGEST_WAIT_S = 60.0
-"""Maximum seconds between two checks whether the challenge was answered."""
+"""Maximum number of seconds between two checks whether a challenge was answered."""
 
 UNCONFIRMED = "unconfirmed: the host did not answer the challenge that comes before its first notice"
 TOO_MANY = (

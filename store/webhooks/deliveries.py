@@ -221,7 +221,7 @@ def _lock_webhook(c: Connection, delivery: ClaimedDelivery) -> Webhook | None:
 
 
 def _postpone_others(c: Connection, delivery: ClaimedDelivery, rest_s: float) -> None:
-    """Postpone all waiting deliveries of an overloaded receiver."""
+    """Postpone all waiting deliveries to an overloaded receiver until `rest_s` seconds from now."""
     if delivery.webhook is None:
         to_receiver = [deliveries.c.webhook_id.is_(None), *equal(deliveries, url=delivery.url, tenant=delivery.tenant)]
     else:

@@ -14,7 +14,7 @@ from store.webhooks.deliveries import Outcome
 from store.webhooks.tables import deliveries, delivery_attempts, outbox
 
 Receiver = Sequence[ColumnElement[bool]]
-"""Conditions of the deliveries to one receiver."""
+"""SQL conditions that select the deliveries to one receiver: a webhook endpoint, or the callback of a job."""
 
 
 def to_webhook(webhook_id: str, tenant: str) -> Receiver:
@@ -80,10 +80,10 @@ def page(
 
 
 def redeliver(c: Connection, delivery_id: str, receiver: Receiver, url: str | None = None) -> Delivery | None:
-    """Queue a delivery again, due at once, with the same webhook-id, to `url` if given; ``None`` if it is unknown.
+    """Queue a delivery again, due at once, with the same webhook-id, to `url` if given; ``None`` if there is none.
 
-    The remaining attempts of its schedule are made, at least one. If an attempt is running, the next one
-    follows after it.
+    The usual maximum number of attempts still applies, but at least one more is made. If an attempt is running, the
+    next attempt follows after it.
     """
     is_waiting = deliveries.c.state == "waiting"
     statement = update(deliveries).where(deliveries.c.id == delivery_id, *receiver)

@@ -157,7 +157,7 @@ def confirm(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
 def replace(
     c: Connection, webhook_id: str, tenant: str, *, url: str, description: str, events: Sequence[str], envelope: str
 ) -> Webhook | None:
-    """Change an endpoint; waiting deliveries are sent to its new URL, which must answer a challenge first.
+    """Change an endpoint, and send its waiting deliveries to its new URL; `unconfirm_if_moved` must be called before.
 
     Return ``None`` if the tenant has no such endpoint. Raises `TooManyWebhooks` as `add`.
     """
@@ -170,7 +170,7 @@ def replace(
 
 
 def unconfirm_if_moved(c: Connection, webhook_id: str, tenant: str, url: str) -> bool:
-    """Mark an endpoint as unconfirmed if `url` differs from its URL; return whether it does."""
+    """Mark an endpoint as unconfirmed if `url` differs from its URL; return whether it differs."""
     statement = update(webhooks).where(*ROWS.where(webhook_id, tenant), webhooks.c.url != url).values(confirmed_at=None)
     return c.execute(statement).rowcount > 0
 

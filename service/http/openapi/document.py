@@ -29,7 +29,7 @@ from service.http.problems import MEDIA_TYPE
 from service.http.rows import PageQuery
 
 EXAMPLES: dict[str, JsonObject] = json.loads(files(__package__).joinpath("examples.json").read_text("utf-8"))
-"""Examples by the name of a request's schema; for a union, of its first member."""
+"""Examples of request bodies by the name of the body's schema (for a union of schemas, of its first member)."""
 
 
 def examples_of(body: Any) -> JsonObject | None:
@@ -39,7 +39,7 @@ def examples_of(body: Any) -> JsonObject | None:
 
 
 ABOUT: Json = tomllib.loads(files(__package__).joinpath("about.toml").read_text("utf-8"))
-"""Summary, description and tags of the document."""
+"""Summary, description and tags of the OpenAPI document."""
 
 PUBLIC_TAGS = frozenset({"badges", "catalog", "log", "methodology", "service"})
 """Tags of operations that never require a key, unless they declare it."""

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from assay.document import Json, JsonObject
 
 Responses = dict[int | str, JsonObject]
-"""Responses of a route by status, as FastAPI takes them; an error without content becomes a problem document."""
+"""Descriptions of a route's responses by HTTP status; an empty description of an error means a problem document."""
 
 _HEADERS: Mapping[str, JsonObject] = tomllib.loads(files(__package__).joinpath("headers.toml").read_text("utf-8"))
 
@@ -40,7 +40,7 @@ def returns(headers: Json, *media_types: str, status: int = 200, links: Json | N
 
 
 def fails(*statuses: int) -> Responses:
-    """Describe errors beyond those that follow from a route's dependencies and parameters."""
+    """Describe errors with these statuses, for a route whose dependencies and parameters do not imply them."""
     return {status: {} for status in statuses}
 
 
@@ -52,11 +52,11 @@ def file_body(description: str, *media_types: str) -> JsonObject:
 
 TAGGED = returns(ETAG)
 CONFLICT = fails(409)
-"""The state of the resource forbids it."""
+"""Documented error 409: the state of the resource forbids the request."""
 
 
 def leads_to(parameter: str, *operations: str, pointer: str = "/id") -> JsonObject:
-    """Return links from a response to operations, whose `parameter` gets the value at `pointer` in the body."""
+    """Return OpenAPI links from a response to operations, whose `parameter` is the value at `pointer` in the body."""
     parameters = {parameter: f"$response.body#{pointer}"}
     return {operation: {"operationId": operation, "parameters": parameters} for operation in operations}
 
@@ -64,7 +64,7 @@ def leads_to(parameter: str, *operations: str, pointer: str = "/id") -> JsonObje
 def created(
     model: type[BaseModel], description: str, links: Json | None = None, *, may_exist: bool = False
 ) -> JsonObject:
-    """Return the arguments of a route that creates a resource; with `may_exist`, it may answer 200 (stored before)."""
+    """Return FastAPI's arguments for a route that creates a resource (201) or, with `may_exist`, may find it (200)."""
     existing: Responses = {200: {"model": model, "description": "It existed already; the stored one is returned."}}
     return {
         "status_code": 201,
