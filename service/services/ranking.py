@@ -77,7 +77,7 @@ class Ranking:
         return len(self._by_sort["place"])
 
     def sorted_by(self, sort: Sort) -> list[RankedService]:
-        """Return all services, sorted by place or another column; those without a value come last."""
+        """Return all services, sorted by place or another column; those without a value of that column come last."""
         if sort not in self._by_sort:
             # "place" is there from the start; equal services stay in the order of their places
             self._by_sort[sort] = sorted(self._by_sort["place"], key=SORT_KEYS[sort])

@@ -67,18 +67,21 @@ def add(
     Raise `UploadsFull` if the tenant's uploads would take more than `quota_bytes` bytes, and `QuotaExceeded` if
     everything that the tenant stores would take more than the tenant's quota.
     """
-    quota.lock(c, new_upload.tenant)  # held until the end, so that concurrent uploads are added up
+    is_same = equal(uploads, tenant=new_upload.tenant, digest=new_upload.digest, purpose=new_upload.purpose)
+    # the lock of the counts is held until the end, so that concurrent uploads are added up
+    quota.subtract_size(c, uploads, new_upload.tenant, *is_same)  # that of an existing upload, whose summary changes
     statement = insert_into(c, uploads).values(created_at=now_ms(), **vars(new_upload))
     statement = statement.on_conflict_do_update(
         index_elements=[uploads.c.tenant, uploads.c.digest, uploads.c.purpose],
         set_={"summary": statement.excluded.summary, "media_type": statement.excluded.media_type},
     )
     upload = StoredUpload(**c.execute(statement.returning(uploads)).mappings().one())
-    if upload.id != new_upload.id:  # it was uploaded before
-        return upload, False
-    if quota_bytes is not None and (total := stored_bytes(c, new_upload.tenant)) > quota_bytes:
+    is_new = upload.id == new_upload.id
+    if is_new and quota_bytes is not None and (total := stored_bytes(c, new_upload.tenant)) > quota_bytes:
         raise UploadsFull(stored=total - new_upload.bytes, size=new_upload.bytes, quota=quota_bytes)
-    quota.add_size(c, uploads, new_upload.tenant, uploads.c.id == new_upload.id)
+    quota.add_size(c, uploads, new_upload.tenant, *is_same)
+    if not is_new:
+        return upload, False
     content.seek(0)
     chunk_number = 0
     while chunk := content.read(CHUNK_BYTES):
