@@ -14,7 +14,6 @@ from sqlalchemy import (
     Connection,
     Executable,
     Select,
-    String,
     Table,
     and_,
     func,
@@ -25,6 +24,8 @@ from sqlalchemy import (
 from sqlalchemy.engine import RowMapping
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
+
+from store.core.columns import AnyText, storable
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 T = TypeVar("T")
@@ -144,7 +145,7 @@ def equal(table: Table, **values: object) -> list[ColumnElement[bool]]:
 class json_part(FunctionElement[str]):  # noqa: N801 - named like an SQL function
     """SQL expression: a field of a column that holds JSON text (`store.core.columns.Json`)."""
 
-    type = String()
+    type = AnyText()
     name = "json_part"
     inherit_cache = True
 
@@ -168,8 +169,8 @@ def holds(c: Connection, column: ColumnElement[str], *texts: str) -> ColumnEleme
     """Return the condition that a column contains all texts, whether in upper or lower case; Postgres uses an index."""
     conditions = [column.icontains(text, autoescape=True) for text in texts]
     if c.dialect.name == "postgresql":  # last, because computing a row's parts of 1 to 3 characters is slow
-        grams = func.name_grams(func.lower(column))
-        conditions += [grams.op("@>", is_comparison=True)(func.sought_grams(func.lower(text))) for text in texts]
+        grams, stored_texts = func.name_grams(func.lower(column)), map(storable, texts)
+        conditions += [grams.op("@>", is_comparison=True)(func.sought_grams(func.lower(text))) for text in stored_texts]
     return and_(*conditions)
 
 

@@ -24,9 +24,8 @@ def as_vectors(vectors: ArrayLike, name: str, *, least: int = 1, dims: int | Non
         raise TooFewObservations(f"{name} hold {len(matrix)} vectors; at least {least} are needed")
     if dims is not None and matrix.shape[1] != dims:
         raise OutOfBounds(f"{name} have vectors of {matrix.shape[1]} numbers where others have {dims}")
-    finite = np.isfinite(matrix).all(axis=1)
-    if not finite.all():
-        raise EvidenceError(f"{int((~finite).sum())} of the {len(matrix)} vectors of {name} hold numbers not finite")
+    if unusable := np.count_nonzero(~np.isfinite(matrix).all(axis=1)):
+        raise EvidenceError(f"{unusable} of the {len(matrix)} vectors of {name} hold numbers not finite")
     return matrix
 
 
@@ -35,11 +34,8 @@ def unit_vectors(vectors: ArrayLike, name: str = "the words") -> Floats:
     matrix = as_vectors(vectors, name)
     # divide by the largest number first, because squares of very large or small numbers overflow or underflow
     largest = np.abs(matrix).max(axis=1, initial=0.0, keepdims=True)
-    has_direction = largest > 0
-    if not has_direction.all():
-        raise EvidenceError(
-            f"{int((~has_direction).sum())} of the {len(matrix)} vectors of {name} are all zero and have no direction; "
-            "leave those words out"
-        )
+    if zero_vectors := np.count_nonzero(largest == 0):
+        all_zero = f"{zero_vectors} of the {len(matrix)} vectors of {name} are all zero and have no direction"
+        raise EvidenceError(f"{all_zero}; leave those words out")
     scaled_matrix = matrix / largest
     return np.asarray(scaled_matrix / np.linalg.norm(scaled_matrix, axis=1, keepdims=True), dtype=float)

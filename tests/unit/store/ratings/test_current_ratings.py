@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import select, text
 
 from service.container import sum_of
+from store.jobs import jobs
 from store.ratings import rating_statistics, ratings, registry, services, standing
 from store.ratings.standing import part_after
 from store.ratings.tables import service_ratings
@@ -168,6 +169,13 @@ def test_the_ratings_that_a_search_finds_are_counted_if_they_do_not_fit_on_the_p
         assert ratings.summaries(c, None, q="babelfish", limit=2).total == 3
         assert ratings.summaries(c, None, q="babelfish", limit=20).total == 3
     assert many
+
+
+@pytest.mark.parametrize("text", ["\0", "a\0b", "her\0on", "\ud800"])
+def test_a_search_for_characters_that_no_database_stores_finds_nothing(database, many, text):
+    with database.read() as c:
+        lists = [list_rows(c, "default", q=text, limit=9) for list_rows in (ratings.summaries, jobs.page)]
+        assert [*lists, services.similar_names(c, None, text * 2)] == [[], [], []]
 
 
 def test_a_search_within_the_ratings_of_one_service_counts_these_alone(database, many):
