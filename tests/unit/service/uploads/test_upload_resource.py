@@ -62,7 +62,7 @@ async def test_a_table_is_stored_with_a_summary_of_its_columns(client):
     ]
 
 
-async def test_equal_bytes_are_stored_once_per_purpose(client):
+async def test_equal_uploads_for_the_same_purpose_are_stored_once(client):
     trials = b"concept,level,chose\nnurse,0.5,first\n"
     first = await send(client, trials)
     again = await send(client, trials, name="another name")
@@ -306,7 +306,7 @@ async def test_a_target_that_names_another_tenants_embedding_is_refused(app, cli
         assert caught.value.field == "settings.upload"
 
 
-async def test_uploaded_trials_are_read_back_as_counts(app, client):
+async def test_an_uploaded_table_of_choices_is_read_back_as_counts_of_choices(app, client):
     one_each = b"concept,level,chose,subject\nnurse,0.5,first,a\nnurse,0.5,second,a\nnurse,1,second,b\n"
     upload = (await send(client, one_each, "trials")).json()
     assert upload["summary"]["subjects"] == 2

@@ -30,7 +30,7 @@ def test_examination_questions_to_a_language_model_differ_within_a_job_and_betwe
     assert not texts & others
 
 
-def test_right_option_of_an_examination_choice_comes_first_or_second_and_options_always_differ():
+def test_choice_questions_that_check_a_model_have_the_right_option_first_or_second():
     asked = [ask for seed in range(40) for ask in worded_questions(generator(seed))[Choose]]
     assert all(len(set(ask.options)) == 2 for ask in asked)
     colours = [ask for ask in asked if ask.text == "Which of these is a colour?"]
