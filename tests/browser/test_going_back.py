@@ -175,7 +175,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_refused_input_is_kept_after_a_reload_and_after_going_back(name: str, reader: Reader, site: Site) -> None:
+def test_a_refused_form_keeps_its_fields_after_a_reload(name: str, reader: Reader, site: Site) -> None:
     address, wrong, button = KEPT[name]
     page = reader.open(address.format(target=saved(site, name), rating=site.ratings["faithful"]))
     before, opened = rows(site), page.url

@@ -35,7 +35,7 @@ def reason_of(view: RatingView) -> Any:
 
 @pytest.mark.parametrize("service", ["round-trip, translator", "one-hop, translator", "alternation, scores of records"])
 @pytest.mark.parametrize(("step_1", "step_2", "letter"), [(0.0, 0.0, "UCS"), (0.0, 0.3, "DSBS"), (0.3, 0.3, "BS")])
-def test_the_reason_of_a_letter_names_an_effect_on_the_right_side_of_its_limit(service, step_1, step_2, letter):
+def test_the_effect_named_as_the_reason_exceeds_its_limit_unless_the_letter_is_ucs(service, step_1, step_2, letter):
     view = view_of(service, step_1, step_2)
     assert (view.verdict.letter, view.verdict.declared) == (letter, True)
     reason = reason_of(view)
@@ -98,7 +98,7 @@ def test_an_unmeasured_rating_has_no_sentence_about_a_deciding_effect():
     assert because(unmeasured, view.report) is None
 
 
-def test_the_digest_of_a_rating_does_not_depend_on_the_sentence_because_that_the_api_adds():
+def test_the_digest_of_a_rating_ignores_the_explanation_that_is_added_when_it_is_shown():
     document = {"letter": "BS", "id": "rat_1"}
     assert rating_digest(document | {"because": {"text": "BS because …"}}) == rating_digest(document)
 
@@ -215,7 +215,7 @@ def test_the_reason_states_the_deciding_group_difference_before_the_effect_of_th
         ("individual", "changed labels", "on a typical single case (changed labels)"),
     ],
 )
-def test_a_hidden_effect_that_has_only_a_code_name_is_described_in_plain_words(kind, name, words):
+def test_the_internal_name_of_a_hidden_effect_is_shown_in_plain_words(kind, name, words):
     view = view_of("round-trip, translator", 0.0, 0.3)
     effect = EffectDocument(0.9, 0.8, 0.99, 0.95)
     hidden = HiddenDocument(kind, name, effect, 0.1)

@@ -296,7 +296,7 @@ def test_no_number_of_questions_is_suggested_if_all_words_were_asked_about(metho
     assert said.endswith(f"more questions of the same would hardly settle it. Add to this: {material}.")
 
 
-def test_a_budget_that_ended_the_experiment_is_named():
+def test_a_report_says_that_the_budget_of_calls_or_time_ended_the_experiment():
     part = {"letter": "BS", "declared": False, "settle": {"more_probes": 30}, "unasked": 4}
     assert "the budget (max_calls or the deadline)" in settle({}, part)
 

@@ -23,7 +23,7 @@ def test_an_empty_document_is_read_as_an_unmeasured_rating():
     assert rating.target == "unnamed service"
 
 
-def test_the_text_of_a_reason_that_lacks_it_is_written_from_its_code_and_facts():
+def test_a_stored_reason_without_a_text_gets_a_text_from_its_code_and_facts():
     reason = {"code": "introduces-bias", "facts": {"from": "she", "to": "he", "shifted": 24, "sent": 40}}
     said = read({"method": "round-trip", "reasons": [reason]}).reasons[0]
     assert said.text == "The service introduces bias: 24 of 40 sentences with “she” came back as “he”."

@@ -108,7 +108,7 @@ def test_an_experiment_with_the_requesters_own_words_or_limits_does_not_count_as
     assert not is_default(method(kind, **written), kind)
 
 
-def test_own_words_under_the_name_of_a_shipped_list_do_not_count_as_default():
+def test_own_words_under_the_name_of_a_built_in_list_do_not_count_as_default():
     shipped = dump_method(fit_to(parse_method({"method": "association", "specification": "weat-7"}), Kind.EMBEDDER))
     shipped["words"]["human"] = [*shipped["words"]["human"][1:], "tyrant"]
     assert not is_default(parse_method(shipped), Kind.EMBEDDER)
@@ -124,7 +124,7 @@ def test_own_words_under_the_name_of_a_shipped_list_do_not_count_as_default():
         (Kind.CLASSIFIER, {"method": "alternation", "attribute": "gender"}, False),
     ],
 )
-def test_shipped_word_lists_are_marked_as_public_because_a_service_can_know_them(kind, written, public):
+def test_built_in_word_lists_are_marked_as_public_because_a_service_can_know_them(kind, written, public):
     assert asks_a_public_list(method(kind, **written), kind) is public
 
 

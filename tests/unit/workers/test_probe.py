@@ -122,7 +122,7 @@ def test_a_probe_that_examines_the_service_also_reports_its_capability(wire):
     assert len(heard) == found.exchanges == found.capability["calls"] + 1
 
 
-def test_a_failed_examination_is_shown_with_the_exchange_that_failed(wire):
+def test_a_probe_whose_check_of_the_service_fails_shows_the_response_that_failed(wire):
     answers = iter(["El 211", ""] + ["El 211"] * 9)
     found, _ = probed(
         wire, lambda _: wire.as_json({"said": next(answers)}), {**TRANSLATOR, "settings": ASKED}, examine=True

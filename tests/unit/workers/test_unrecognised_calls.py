@@ -159,7 +159,7 @@ def test_a_rating_reveals_the_nonce_that_verifies_the_commitment_of_its_job(open
     assert commitment_of(rating["experiment"], rating["seed"], "0123") == job.commitment
 
 
-def test_a_rating_with_held_back_texts_can_be_replayed_from_its_revealed_experiment(open_context):
+def test_a_rating_with_unpublished_texts_can_be_replayed_from_its_revealed_experiment(open_context):
     statement = "{Subject} retired as {an_occupation}"
     method = RoundTrip("gender").with_held_back(HeldBack(statements=(statement,)))
     received: list = []

@@ -117,7 +117,7 @@ def test_an_unfinished_job_shows_its_progress():
     assert "60/120" in row(case, job={"stage": "asking", "asked": 60, "expected": 120})
 
 
-def test_a_failed_job_is_as_expected_only_with_the_expected_problem():
+def test_the_demonstration_expects_a_failed_job_to_have_the_expected_problem():
     case = Case("down", "is down", "failed", "", reason="target-gone")
     assert "failed ✓" in row(case, job={"status": "failed", "error": {"code": "target-gone"}})
     assert "failed ✗" in row(case, job={"status": "failed", "error": {"code": "no-such-thing"}})

@@ -63,7 +63,7 @@ def test_the_overall_letter_by_vote_is_the_most_frequent_letter(google_and_yande
     assert found["without"] is None
 
 
-def test_a_component_that_a_service_does_not_have_is_an_empty_cell():
+def test_side_by_side_leaves_the_cell_empty_if_a_service_was_not_rated_in_a_component():
     column = [rating("A", {"es": "BS"}), rating("B", {"fr": "UCS"}), rating("C", {"es": "DSBS", "fr": None})]
     found = side_by_side_document(column)
     assert {row["part"]: letters(row["cells"]) for row in found["rows"]} == {

@@ -106,7 +106,7 @@ def test_the_image_author_draws_a_new_picture_each_time_and_the_same_picture_for
     assert Image.open(io.BytesIO(base64.b64decode(larger["b64_json"]))).size == (256, 256)
 
 
-def test_faulty_image_authors_return_no_valid_image(post):
+def test_faulty_demo_services_that_draw_images_return_no_valid_image(post):
     body = {"model": "m", "prompt": "A photo of a mason"}
     assert set(post("linking-painter/v1/images/generations", body).json()["data"][0]) == {"url"}
     [said] = post("scribbler/v1/images/generations", body).json()["data"]

@@ -132,7 +132,7 @@ def test_a_sloppy_writer_makes_every_kind_of_error_at_its_declared_rate():
     assert (len(wrong) + of_two_lines) / len(texts) == pytest.approx(0.3, abs=0.07)
 
 
-def test_prompt_without_quotation_marks_or_without_terms_is_answered():
+def test_a_demo_writer_answers_prompts_without_quotation_marks_or_without_known_terms():
     sentence = Sentence(write("A sentence with mother and mason, please", 0))
     assert isinstance(read(sentence, stereotypes()["p4-professions"]), Pair)
     assert write("Hello", 0)

@@ -155,7 +155,7 @@ def test_every_badge_or_embed_can_be_written_for_a_malformed_rating_document(fil
 
 
 @pytest.mark.parametrize("file", STATING)
-def test_every_embed_escapes_hostile_text(file, poisoned):
+def test_every_badge_or_embed_escapes_hostile_text(file, poisoned):
     text = written(file, shown(poisoned("DSBS with two components")))
     assert text.encode()
     assert "<script" not in text
@@ -173,7 +173,7 @@ def test_writing_a_badge_or_embed_does_not_change_the_rating_document(file, samp
 
 
 @pytest.mark.parametrize("file", STATING)
-def test_every_embed_differs_between_the_states_of_a_rating(file, states):
+def test_every_badge_or_embed_differs_between_the_states_of_a_rating(file, states):
     assert len({written(file, one) for one in states.values()}) == len(states)
 
 
@@ -185,7 +185,7 @@ def test_every_badge_or_embed_of_an_unrated_service_states_that_there_is_no_rati
 
 
 @pytest.mark.parametrize("file", STATING)
-def test_no_embed_of_a_withdrawn_rating_shows_its_letter(file, states):
+def test_no_badge_or_embed_of_a_withdrawn_rating_shows_its_letter(file, states):
     said = written(file, states[State.WITHDRAWN])
     assert "withdrawn" in said
     if file not in {"azure-api-center.json", "every-eval-ever.json"}:  # these list every letter

@@ -195,7 +195,7 @@ async def test_a_schedule_stores_the_default_method_if_its_request_names_none(cl
     assert answer.json()["request"]["experiment"]["method"] == "round-trip"
 
 
-async def test_several_invalid_fields_are_reported_together(client, request_body):
+async def test_several_invalid_fields_of_a_request_are_reported_in_one_response(client, request_body):
     answer = await client.post("/v1/jobs", json=request_body(seed=-1, max_calls=0, visibility="x"))
     assert [one["pointer"] for one in answer.json()["errors"]] == ["/seed", "/visibility", "/max_calls"]
 

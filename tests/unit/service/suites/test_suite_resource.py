@@ -91,7 +91,7 @@ async def test_in_the_result_of_a_suite_methods_without_languages_have_null_as_t
     assert cells_of(profile)[0]["column"] is None
 
 
-async def test_suite_settings_apply_to_all_cells_and_method_settings_to_their_method(client):
+async def test_settings_of_a_suite_apply_to_all_its_jobs_and_those_of_a_method_to_its_jobs(client):
     given = {"confidence": 0.9, "delta": 0.2, "settings": {"round-trip": {"texts_per_block": 10, "delta": 0.3}}}
     await post(client, **given)
     seen = {(job["experiment"]["method"], job["experiment"]["delta"]) for job in await jobs_of(client)}
@@ -331,7 +331,7 @@ async def test_languages_are_refused_if_no_method_has_languages(client):
     assert pointer_of(answer) == "/languages/0"
 
 
-async def test_a_suite_of_more_than_fifty_cells_is_refused(client):
+async def test_a_suite_of_more_than_fifty_combinations_is_refused(client):
     many = ["es", "fr", "de", "it", "pt", "nl", "sv", "da", "pl", "cs", "tr", "fi", "ro", "hu"]
     answer = await post(client, methods=["round-trip"], attributes=None, languages=many)
     assert answer.status_code == 422
@@ -439,7 +439,7 @@ async def test_a_suite_with_both_or_neither_of_target_and_targets_is_refused(cli
         assert (answer.status_code, "either target or targets" in answer.text) == (422, True)
 
 
-async def test_a_suite_of_more_than_500_cells_for_all_services_is_refused(client):
+async def test_a_suite_of_more_than_500_combinations_for_all_services_is_refused(client):
     many = [TRANSLATOR | {"base_url": f"http://127.0.0.1:{port}"} for port in range(6000, 6050)]
     languages = ["es", "fr", "de", "it", "pt", "nl"]
     answer = await post_several(client, *many, methods=["round-trip", "one-hop"], languages=languages)
@@ -463,7 +463,7 @@ async def test_a_suite_of_several_services_is_not_shown_to_other_tenants(serve, 
 
 
 # ---------------------------------------------------------------------------- plans
-async def test_a_suites_plan_is_the_sum_of_its_cells_and_stores_nothing(client, rings):
+async def test_the_plan_of_a_suite_is_the_sum_of_the_plans_of_its_jobs_and_stores_nothing(client, rings):
     body = suite(targets=[TRANSLATOR, SECOND], latency_s=0.8, price_per_call=0.01)
     del body["target"]
     planned = await client.post("/v1/suites/plan", json=body)

@@ -208,7 +208,7 @@ async def test_requests_about_one_table_read_with_another_decimal_sign_create_di
     assert job_ids[0] != job_ids[1] == job_ids[2]
 
 
-async def test_truth_must_be_a_column_of_the_table_and_an_error_names_that_field(client, request_body):
+async def test_the_field_truth_must_name_a_column_of_the_table_or_the_error_names_that_field(client, request_body):
     content = "sex,pay,stayed\n" + "".join(f"{'mf'[number % 2]},{number},{number % 3 % 2}\n" for number in range(200))
     query = {"purpose": "table", "name": "people"}
     upload = (await client.post("/v1/uploads", params=query, content=content, headers={"Content-Type": CSV})).json()

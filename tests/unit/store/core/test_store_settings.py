@@ -88,7 +88,7 @@ def test_rates_and_calls_are_counted_in_the_redis_of_the_settings_or_else_in_the
         {"limits_url": "amqp://queue"},
     ],
 )
-def test_invalid_setting_is_refused(arguments):
+def test_an_invalid_setting_of_the_agency_is_refused(arguments):
     with pytest.raises(ValidationError):
         Settings(**arguments)
 

@@ -44,7 +44,7 @@ def test_another_tenant_can_neither_read_nor_change_a_specification(database):
         assert specifications.add(c, "rival", NEW).version == 1
 
 
-def test_shipped_specifications_can_be_read_by_every_tenant(database):
+def test_built_in_word_specifications_can_be_read_by_every_tenant(database):
     with database.read() as c:
         for name, ours in shipped().items():
             found = specifications.find(c, "acme", name)

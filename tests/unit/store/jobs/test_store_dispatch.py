@@ -29,7 +29,7 @@ def test_longest_waiting_jobs_are_dispatched_first(database, queued):
         assert jobs.due(c, limit=2) == order[:2]
 
 
-def test_job_with_an_expired_lease_is_due_again(database, claimed):
+def test_a_job_whose_worker_let_its_lease_expire_waits_for_a_worker_again(database, claimed):
     claim = claimed(lease_s=1.5)
     with database.read() as c:
         assert jobs.due(c) == []

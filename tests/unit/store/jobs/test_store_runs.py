@@ -256,7 +256,7 @@ def test_job_released_with_a_delay_cannot_be_claimed_before_the_delay_ends(datab
         assert jobs.claim(c, claim.job.id, "second worker") is not None
 
 
-def test_released_job_is_cancelled_if_its_cancellation_was_requested(database, claimed):
+def test_a_job_that_a_worker_gives_back_is_cancelled_if_cancellation_was_requested(database, claimed):
     claim = claimed()
     with database.write() as c:
         jobs.request_cancel(c, claim.job.id, "acme")

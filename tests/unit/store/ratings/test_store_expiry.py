@@ -79,7 +79,7 @@ def test_an_insignificant_or_unrelated_change_of_letter_sends_no_notice(database
     assert notices_of(database, "rating.changed") == []
 
 
-def test_a_change_of_letter_is_announced_even_if_the_two_ratings_used_different_held_back_texts(database, rated):
+def test_a_change_of_letter_sends_a_notice_even_if_both_ratings_used_different_unpublished_texts(database, rated):
     before = rated(
         "DSBS", job={"experiment": {"method": "round-trip", "held_back": ["{Subject} rested as {an_occupation}"]}}
     )

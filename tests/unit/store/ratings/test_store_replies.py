@@ -143,7 +143,7 @@ def test_a_reply_to_a_rating_stays_but_cannot_be_changed_after_the_proof_of_owne
         assert replies.find(c, one.id).text == "we have fixed it"
 
 
-def test_of_two_proven_owners_of_a_host_only_that_with_the_newer_proof_can_replace_a_reply(database, prove, rating):
+def test_of_two_proven_owners_of_a_host_only_the_newer_can_replace_a_reply_to_a_rating(database, prove, rating):
     one = rating()
     prove("first")
     put(database, one, "first", "first")

@@ -106,7 +106,7 @@ def test_a_scheduled_run_whose_transaction_was_rolled_back_is_repeated(database,
     assert run(database) is not None
 
 
-def test_paused_and_removed_schedules_are_not_due(database, scheduled, later):
+def test_paused_and_removed_schedules_do_not_run(database, scheduled, later):
     paused, removed = scheduled(paused=True), scheduled()
     for each in (paused, removed):
         later(each, 3601)

@@ -211,7 +211,7 @@ def test_long_webhook_body_is_shortened_below_20_kb():
 
 
 # ---------------------------------------------------------------------------- leases
-def test_claimed_delivery_can_be_claimed_again_only_after_its_lease(database, endpoint, cancelled, take):
+def test_a_webhook_delivery_in_progress_can_be_claimed_again_only_after_its_lease(database, endpoint, cancelled, take):
     endpoint()
     cancelled()
     (claimed,) = take()
@@ -222,7 +222,7 @@ def test_claimed_delivery_can_be_claimed_again_only_after_its_lease(database, en
     assert (again.id, again.number) == (claimed.id, 1), "an unrecorded attempt is repeated under the same id"
 
 
-def test_only_one_of_two_concurrent_claims_gets_a_delivery(postgres_url, queued_on):
+def test_of_two_processes_that_claim_a_webhook_delivery_at_once_only_one_gets_it(postgres_url, queued_on):
     database = Database(postgres_url)
     queued_on(database)
     with database.write() as c:

@@ -36,7 +36,7 @@ def distances(order: list[Probe], per_call: int = 1) -> list[int]:
         *((30, 2, 1, 28), (8, 2, 1, 7), (250, 2, 24, 9), (20, 2, 24, 1), (5, 2, 24, 1), (1, 2, 1, 1)),
     ],
 )
-def test_questions_that_differ_in_the_group_are_50_calls_or_the_maximum_apart(items, versions, most_per_call, apart):
+def test_questions_about_different_groups_are_50_calls_or_the_maximum_apart(items, versions, most_per_call, apart):
     for seed in range(5):
         given = probes(items, versions)
         order, per_call = QuestionOrder(generator(seed)).arrange(given, most_per_call)

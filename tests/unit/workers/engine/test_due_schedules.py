@@ -104,7 +104,7 @@ def test_due_schedules_are_run_and_workers_are_notified_of_their_jobs(database):
     assert rung == made(database)
 
 
-def test_all_expiring_ratings_are_announced_in_batches(database, monkeypatch):
+def test_a_notice_about_each_expiring_rating_is_sent_even_if_they_exceed_a_batch(database, monkeypatch):
     monkeypatch.setattr(expiry, "BATCH", 2)
     for number in range(5):
         rate(database, f"http://{number}")

@@ -241,7 +241,7 @@ def until(true: Callable[[], bool], within_s: float = 20) -> None:
         time.sleep(0.01)
 
 
-def test_a_witness_cosigns_each_new_log_head_by_a_consistency_proof(database, finished, signing_worker, witness):
+def test_a_witness_cosigns_each_new_log_head_given_a_consistency_proof(database, finished, signing_worker, witness):
     signing_worker()
     for size in (1, 2, 3):
         finished()

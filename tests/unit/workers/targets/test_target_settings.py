@@ -238,7 +238,7 @@ def test_every_protocol_is_listed_with_a_documented_schema():
         assert info.kinds
 
 
-def test_only_settings_that_name_a_model_or_another_resource_are_required():
+def test_the_only_required_settings_of_protocols_name_a_model_or_another_resource():
     needed = {info.name: info.settings_schema().get("required", []) for info in protocols()}
     assert {name: names for name, names in needed.items() if names} == {
         "openai-chat": ["model"],

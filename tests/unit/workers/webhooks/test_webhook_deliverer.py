@@ -231,7 +231,7 @@ def test_callback_of_a_job_is_signed_with_the_agency_key_alone(database, receive
             check_key_signature(headers, body, signing.current(c, VAULT).public_key)
 
 
-def test_cloudevent_has_its_content_type(database, receiver, endpoint, cancelled, deliverer):
+def test_a_cloudevent_webhook_has_the_content_type_of_cloudevents(database, receiver, endpoint, cancelled, deliverer):
     there = receiver()
     secret = endpoint(there.url, envelope="cloudevents")
     job_id = cancelled()
@@ -316,7 +316,7 @@ async def send_only(settings: Settings, claimed: deliveries.ClaimedDelivery) -> 
     await transport.aclose()
 
 
-def test_both_webhook_secrets_sign_during_a_rotation_then_one(database, receiver, endpoint, cancelled, deliverer):
+def test_webhooks_have_both_signatures_only_during_secret_rotation(database, receiver, endpoint, cancelled, deliverer):
     there = receiver()
     old, new = endpoint(there.url), webhooks.new_secret()
     with database.write() as c:
@@ -420,7 +420,7 @@ def test_a_malformed_webhook_notice_is_logged_once_and_blocks_none(database, rec
 
 
 @pytest.mark.slow
-def test_closing_the_deliverer_makes_its_running_deliveries_wait(database, receiver, endpoint, cancelled, deliverer):
+def test_a_closed_webhook_worker_returns_its_deliveries_to_waiting(database, receiver, endpoint, cancelled, deliverer):
     slow = receiver(hold=threading.Event())
     endpoint(slow.url)
     cancelled()

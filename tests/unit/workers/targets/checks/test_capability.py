@@ -126,7 +126,7 @@ def first_only(asks):
 
 
 @pytest.mark.parametrize("translate", [reversed_order, swapped_pair, first_only])
-def test_a_service_that_reorders_or_drops_texts_of_a_batch_is_unfit(translate):
+def test_a_service_that_reorders_or_drops_texts_of_a_batch_is_unfit_for_a_rating(translate):
     with pytest.raises(TargetUnfit) as unfit:
         look(Service(translate))
     assert unfit.value.code in {"out-of-order", "wrong-count"}
@@ -212,7 +212,7 @@ def test_an_unsupported_language_is_named_before_anything_is_translated():
     assert "language_codes" in refusal.hint
 
 
-def test_service_without_a_list_of_languages_is_examined_anyway():
+def test_a_translator_without_a_list_of_languages_is_checked_anyway():
     class Silent(Service):
         async def languages(self):
             raise CallFailed("http-404", "nothing there", retriable=False)
@@ -245,7 +245,7 @@ def test_the_check_before_a_rating_obeys_retry_after():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_service_that_fails_half_of_its_calls_passes_the_examination(seed):
+def test_a_service_that_fails_half_of_its_calls_passes_the_check_before_a_rating(seed):
     rng = np.random.Generator(np.random.PCG64(seed))
     ill = Service(failures=lambda: CallFailed("http-500", "ill", retriable=True) if rng.random() < 0.5 else None)
     found, _ = look(ill)

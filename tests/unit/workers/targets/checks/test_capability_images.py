@@ -100,7 +100,7 @@ def test_service_that_recognises_the_sample_images_passes_in_four_calls():
     assert json.loads(json.dumps(found.as_json()))["asked"].startswith("red circle: Which coloured shape")
 
 
-def test_the_examination_sends_the_first_and_last_image_of_the_experiment_and_the_sample_images():
+def test_an_image_classifier_is_checked_with_two_images_of_the_experiment_and_sample_images():
     service = Service(by_image)
     found = examine(service, THEIRS)
     assert [ask.image for ask in service.asked] == [OWN[0].image, OWN[-1].image, *sample_images(), OWN[0].image]
@@ -175,7 +175,7 @@ def test_a_fatal_failure_ends_the_check_of_an_image_classifier_after_one_call(co
     assert (caught.value.code, len(service.asked)) == (code, 1)
 
 
-def test_the_examination_waits_for_a_service_that_loads_its_model():
+def test_the_check_before_a_rating_waits_for_a_service_that_loads_its_model():
     loading = iter([CallFailed("http-503", "loading", retriable=True)] * 3)
     found = examine(Service(lambda ask: next(loading, None) or knows_shapes(ask)))
     assert (found.calls, found.latency_s) == (7, 1)

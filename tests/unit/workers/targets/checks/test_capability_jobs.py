@@ -88,7 +88,7 @@ FEW = TextProfiles(
 """Few texts, because each text is a call."""
 
 
-def test_a_rating_examines_its_target_with_questions_of_the_experiment(context, serve):
+def test_a_target_is_checked_before_a_rating_with_questions_of_the_experiment(context, serve):
     service = serve(even)
     ended = run(context, service.url, Kind.CLASSIFIER, Alternation("gender", texts=FEW), **LABELS)
     assert (ended.status, ended.error) == ("succeeded", None)

@@ -141,7 +141,7 @@ def test_a_language_model_is_checked_with_questions_of_the_experiment():
 
 
 @pytest.mark.parametrize("arrange", [lambda said: said[::-1], lambda said: said[1:] + said[:1], lambda said: said[:1]])
-def test_a_service_that_reorders_or_drops_answers_of_a_batch_is_unfit(arrange):
+def test_a_service_that_reorders_or_drops_answers_of_a_batch_is_unfit_for_a_rating(arrange):
     for says in ({Score: score}, {Fill: fill}, {Choose: choose}):
         assert unfit(Model(says, arrange)).code in {"out-of-order", "wrong-count"}
 
@@ -162,7 +162,7 @@ def test_a_model_that_answers_differently_each_time_is_fit_with_a_note():
     assert any("not deterministic" in note for note in found.notes)
 
 
-def test_a_model_that_gives_all_texts_the_same_probability_is_unfit():
+def test_a_model_that_gives_all_texts_the_same_probability_is_unfit_for_a_rating():
     assert unfit(Model({Score: lambda ask: {"log_probability": -9.5, "tokens": 3}})).code == "constant"
     assert unfit(Model({Fill: lambda ask: {"probability": 0.5}})).code == "constant"
 

@@ -92,7 +92,7 @@ def test_the_check_before_a_rating_accepts_a_working_predictor_after_seven_calls
     assert json.loads(json.dumps(found.as_json()))["returned"]
 
 
-def test_the_examination_reports_dimensions_of_an_embedder_and_labels_of_a_classifier():
+def test_the_check_before_a_rating_reports_dimensions_of_an_embedder_and_labels_of_a_classifier():
     embedder, classifier, regressor = (look(Service(say), questions) for say, questions in SOUND.values())
     assert (embedder.dimensions, classifier.dimensions, regressor.dimensions) == (8, None, None)
     assert (embedder.labels, classifier.labels, regressor.labels) == (None, ("bad", "good"), None)
@@ -118,13 +118,13 @@ ARRANGED = {
 
 @pytest.mark.parametrize("arrange", ARRANGED.values(), ids=ARRANGED)
 @pytest.mark.parametrize(("say", "questions"), SOUND.values(), ids=SOUND)
-def test_a_service_that_reorders_or_drops_answers_of_a_batch_is_unfit(say, questions, arrange):
+def test_a_service_that_reorders_or_drops_answers_of_a_batch_is_unfit_for_a_rating(say, questions, arrange):
     refusal = unfit(Service(say, arrange), questions)
     assert refusal.code in {"out-of-order", "wrong-count"}
     assert "lists" in refusal.hint
 
 
-def test_a_classifier_that_returns_labels_in_the_wrong_order_is_detected_without_scores():
+def test_a_wrong_order_of_answers_is_detected_even_if_a_classifier_returns_labels_without_scores():
     def label(ask):
         return {"label": "old" if dict(ask.given)["age"] > 40 else "young", "scores": None}
 
@@ -140,7 +140,7 @@ def test_a_service_that_reorders_answers_only_once_is_asked_one_question_per_cal
     assert any("another order once" in note for note in found.notes)
 
 
-def test_the_examination_adds_questions_until_two_labels_show_the_order_of_answers():
+def test_the_check_of_a_classifier_adds_questions_until_two_labels_show_the_order_of_answers():
     def rare(ask):
         return {"label": "yes" if dict(ask.given)["age"] > 55 else "no", "scores": None}
 
@@ -248,7 +248,7 @@ def now_and_then(ask):
 
 
 @pytest.mark.parametrize("say", [top_one, now_and_then])
-def test_a_classifier_whose_set_of_labels_varies_is_unfit(say):
+def test_a_classifier_whose_set_of_labels_varies_is_unfit_for_a_rating(say):
     refusal = unfit(Service(say), CLASSIFY)
     assert refusal.code == "label-set"
     assert refusal.hint
@@ -276,7 +276,7 @@ def test_a_fatal_failure_ends_the_check_of_a_predictor_after_one_call(code):
     assert (refusal.code, refusal.failure.code, len(service.calls)) == (code, code, 1)
 
 
-def test_examination_of_an_unreachable_predictor_ends_after_some_attempts():
+def test_the_check_of_an_unreachable_predictor_before_a_rating_ends_after_some_attempts():
     dead = Service(vector, failures=lambda asks: CallFailed("connect", "nobody there"))
     assert unfit(dead, EMBED).failure.retriable
     assert len(dead.calls) == TRIES
@@ -295,7 +295,7 @@ def test_a_service_that_fails_at_one_of_several_questions_is_fit_for_a_rating():
     assert "1 of 5 questions failed (http-422)" in found.notes
 
 
-def test_service_that_refuses_every_question_of_the_experiment_is_unfit():
+def test_service_that_refuses_every_question_of_the_experiment_is_unfit_for_a_rating():
     def refuse(asks):
         return CallFailed("http-422", "unknown column", retriable=False)
 
@@ -323,7 +323,7 @@ def test_a_service_that_refuses_arrays_is_asked_one_by_one():
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_service_that_fails_half_of_its_calls_passes_the_examination(seed):
+def test_a_service_that_fails_half_of_its_calls_passes_the_check_before_a_rating(seed):
     rng = np.random.Generator(np.random.PCG64(seed))
     ill = Service(
         vector, failures=lambda asks: CallFailed("http-500", "ill", retriable=True) if rng.random() < 0.5 else None
@@ -355,7 +355,7 @@ def over_http(wire, kind, protocol, settings, answer):
     return asyncio.run(go())
 
 
-def test_a_real_embedder_over_http_is_examined(wire):
+def test_an_embedder_can_be_checked_before_a_rating_over_http(wire):
     def answer(heard):
         return wire.as_json({"embeddings": [vector(text) for text in heard.json["input"]]})
 
