@@ -129,7 +129,7 @@ def test_sending_a_form_again_after_going_back_leads_to_the_same_rating(person: 
     expect(page).to_have_url(rating)
 
 
-def test_no_field_is_preselected_and_a_refused_form_keeps_its_fields(person: Person, decisions: Path) -> None:
+def test_the_audit_form_preselects_nothing_and_keeps_its_fields_when_refused(person: Person, decisions: Path) -> None:
     page = person.page
     person.send(decisions)
     assert page.locator("select").evaluate_all("all => all.every(one => one.value === '')")

@@ -82,7 +82,7 @@ def test_a_link_to_a_case_opens_it_and_a_reload_keeps_it(site: Site, reader: Rea
     expect(page.locator(f"li article#case-{first['id']}")).to_be_focused()
 
 
-def test_squares_on_a_phone_are_large_enough_to_tap_and_open_a_drawer(site: Site, phone: Page) -> None:
+def test_on_a_phone_squares_of_a_figure_are_large_enough_to_tap_and_open_the_answers(site: Site, phone: Page) -> None:
     phone.goto(f"{site.url}/ratings/{site.ratings['stereotyped-model']}")
     sides = phone.locator(".squares rect").evaluate_all(SIDES)
     assert len(sides) > 100
@@ -152,7 +152,7 @@ def test_an_untranslated_text_is_marked_unusable_and_questions_show_their_contex
     expect(page.locator(".cases > li").first).to_contain_text(re.compile(r"Who .+\? \(.+ / .+ / .+\)"))
 
 
-def test_the_seal_of_recorded_decisions_shows_the_digest_of_the_uploaded_file(site: Site, reader: Reader) -> None:
+def test_a_rating_page_of_recorded_decisions_shows_the_digest_of_the_uploaded_file(site: Site, reader: Reader) -> None:
     page = reader.open(f"/r/{site.ratings['even-recruiter']}")
     with urllib.request.urlopen(f"{site.url}/v1/ratings/{site.ratings['even-recruiter']}", timeout=30) as answer:
         digest = json.loads(answer.read())["experiment"]["table"]["digest"]

@@ -86,7 +86,7 @@ def test_a_corpus_of_10000_sentences_is_split_into_small_pages_and_is_edited_in_
     assert api.get(corpus["links"]["items"], params={"q": "was edited once"}).json()["items"][0]["seq"] == 9878
 
 
-def test_ticked_sentences_can_be_removed_or_all_others_can_be_removed(reader: Reader, api):
+def test_of_the_sentences_of_a_corpus_the_ticked_ones_or_all_others_can_be_removed(reader: Reader, api):
     corpus = made(api, *(f"Sentence {number}." for number in range(5)))
     page = reader.open(f"/corpora/{corpus['id']}")
     page.get_by_label("Tick 2", exact=True).check()

@@ -175,7 +175,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_refused_input_is_kept_after_a_reload_and_after_going_back(name: str, reader: Reader, site: Site) -> None:
+def test_a_refused_form_keeps_its_fields_after_a_reload(name: str, reader: Reader, site: Site) -> None:
     address, wrong, button = KEPT[name]
     page = reader.open(address.format(target=saved(site, name), rating=site.ratings["faithful"]))
     before, opened = rows(site), page.url
@@ -188,7 +188,7 @@ def test_refused_input_is_kept_after_a_reload_and_after_going_back(name: str, re
     reader.complaints.clear()
 
 
-def test_choices_for_a_suite_are_kept_after_planning_a_reload_and_going_back(reader: Reader, site: Site) -> None:
+def test_the_suite_form_keeps_its_fields_after_planning_reloading_and_going_back(reader: Reader, site: Site) -> None:
     saved(site, "silent")
     page, before = reader.open("/suites/new"), rows(site)
     page.get_by_role("checkbox", name=re.compile("^silent")).check()

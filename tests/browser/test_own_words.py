@@ -201,7 +201,7 @@ def test_unusable_words_are_marked_and_stay_in_the_form(plain):
         expect(plain.locator(f"[name={name}]")).to_have_value(text)
 
 
-def test_words_are_chips_removed_by_a_click_or_a_key_and_added_by_a_comma(reader: Reader):
+def test_entered_words_become_chips_at_a_comma_and_are_removed_by_a_click_or_a_key(reader: Reader):
     page = reader.open("/own-words?from=p4-science-arts")
     sent, typed = page.locator("[name=first_words]"), page.locator("#f-first_words")
     expect(sent).to_be_hidden()

@@ -52,7 +52,7 @@ def leaning(site):
     return site.process.finished(job["id"])["rating"]["id"]
 
 
-def test_letter_probability_and_date_agree_with_the_badge_the_api_and_the_report(site, reader):
+def test_a_rating_page_shows_the_same_letter_probability_and_date_as_badge_api_and_report(site, reader):
     for name in SERVICES:
         document, rating = document_of(site, name), site.ratings[name]
         letter, shares = document["letter"], document["probabilities"]
@@ -86,7 +86,7 @@ def test_the_largest_page_of_a_rating_has_at_most_25_kilobytes_compressed(site, 
         assert unpack(packed).decode() == fetched(site, address.removeprefix(site.url))
 
 
-def test_a_rating_page_read_again_costs_at_most_25_kilobytes_with_its_telling_case(context, site):
+def test_a_rating_page_that_is_loaded_again_transfers_at_most_25_kilobytes(context, site):
     responses: list[Response] = []
     for _ in range(2):
         responses.clear()
@@ -215,7 +215,7 @@ def test_arrow_keys_move_between_the_squares_of_a_figure_and_enter_opens_the_ans
     expect(figure.locator("article.opened")).to_contain_text(likelier.removeprefix("likelier: "))
 
 
-def test_one_click_on_a_figure_shows_the_squares_of_neutral_sentences(site, reader):
+def test_one_click_switches_the_figure_of_a_rating_to_squares_of_neutral_sentences(site, reader):
     sentences = document_of(site, "stereotyped-model")["components"][0]["sentences"]
     neutral = [one for one in sentences if one["list"] == "neutral"]
     page = reader.open(f"/r/{site.ratings['stereotyped-model']}")

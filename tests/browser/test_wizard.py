@@ -240,7 +240,7 @@ def test_a_second_click_on_the_last_button_creates_no_second_job(reader: Reader,
     assert (job["target"]["name"], job["seed"]) == ("echo", 7)
 
 
-def test_an_own_prompt_replaces_the_chosen_shipped_decision(reader: Reader, site: Site) -> None:
+def test_a_decision_prompt_typed_in_the_wizard_replaces_the_built_in_decision(reader: Reader, site: Site) -> None:
     page = reader.page
     decide(page, site, "fair-screener")
     page.locator('[name="settings.decision.name"]').select_option("hiring")
@@ -260,7 +260,7 @@ def decide(page: Page, site: Site, screener: str) -> None:
     page.locator('[name="settings.model"]').fill("demo")
 
 
-def test_a_language_model_that_decides_about_people_is_rated_from_its_own_button(reader: Reader, site: Site) -> None:
+def test_the_wizard_has_a_button_to_rate_a_language_model_that_decides_about_people(reader: Reader, site: Site) -> None:
     page = reader.page
     decide(page, site, "refusing-screener")
     expect(page.locator('[name="settings.decision.name"]')).to_have_value("hiring")
@@ -309,7 +309,7 @@ def test_an_own_decision_prompt_with_two_system_prompts_is_entered_without_javas
     site.process.agency.post(f"/v1/jobs/{job['id']}/cancel", {})
 
 
-def test_the_decision_chosen_for_a_model_is_preselected_in_the_next_step(reader: Reader, site: Site) -> None:
+def test_the_decision_chosen_for_a_model_is_preselected_in_the_next_wizard_step(reader: Reader, site: Site) -> None:
     page = reader.page
     decide(page, site, "fair-screener")
     page.locator('[name="settings.decision.name"]').select_option("pay")

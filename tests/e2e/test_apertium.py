@@ -73,12 +73,12 @@ def test_translation_of_possessives_through_spanish_turns_she_into_he_and_is_rat
     assert spanish["transitions"]["she"]["he"] >= 0.9 * sum(spanish["transitions"]["she"].values())
 
 
-def test_the_overall_letter_is_that_of_the_worst_language_and_construction(rating):
+def test_the_overall_letter_of_a_translator_is_that_of_its_worst_language_and_construction(rating):
     assert (rating["letter"], rating["declared"]) == ("BS", True)
     assert set(rating["aggregation"]["deciding"]) == {"es", "es/possessive"}
 
 
-def test_translation_from_spanish_through_english_turns_she_into_he_and_unread_nouns_leave_the_letter_open():
+def test_apertium_from_spanish_through_english_turns_she_into_he_but_gets_no_declared_letter():
     with Apertium() as apertium:
         arguments = ["--protocol", "apertium", "--url", apertium.url, "--source", "es", "--language", "en", "--json"]
         command = [sys.executable, "-m", "cli.main", "rate", *arguments]

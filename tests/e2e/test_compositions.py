@@ -90,7 +90,7 @@ def test_transition_matrices_give_the_measured_letter_of_a_chain_if_table_2_allo
     assert measured(found)["letter"] == "BS"
 
 
-def test_both_composition_tables_are_shown_and_a_measurement_agrees_with_the_revised_table(compose, measured):
+def test_a_measured_chain_agrees_with_the_revised_composition_table_where_the_two_tables_differ(compose, measured):
     found = compose("balancing", "faithful")
     answers = {name: table["letter"] for name, table in found["tables"].items()}
     assert answers == {"published": "DSBS", "revised": "UCS"}
@@ -100,7 +100,7 @@ def test_both_composition_tables_are_shown_and_a_measurement_agrees_with_the_rev
     assert measured(found)["letter"] == "UCS"
 
 
-def test_a_measured_chain_can_be_composed_further(shared_agency, compose, measured, rated):
+def test_the_rating_of_a_measured_chain_can_be_a_part_of_a_longer_chain(shared_agency, compose, measured, rated):
     pair = measured(compose("faithful", "balancing"))
     chain = [{"rating": pair["id"]}, {"rating": rated("always-he")["id"]}]
     found = shared_agency.agency.post("/v1/compositions", {"chain": chain})

@@ -106,7 +106,7 @@ def newest_rating(agency) -> dict:
     return agency.agency.get(f"/v1/ratings/{summary['id']}")
 
 
-def test_mlflow_has_the_letter_why_its_probabilities_and_the_report(run, agency, services):
+def test_the_recipe_for_mlflow_logs_the_letter_the_reason_the_probabilities_and_the_report(run, agency, services):
     run(recipe("mlflow", agency, services))
     rating, logged = newest_rating(agency), json.loads(run(READ_MLFLOW).splitlines()[-1])
     assert logged["tags"] == {
@@ -121,7 +121,7 @@ def test_mlflow_has_the_letter_why_its_probabilities_and_the_report(run, agency,
     assert rating["id"] in logged["report"]
 
 
-def test_an_offline_run_of_wandb_has_the_letter_why_its_probabilities_and_the_report(run, agency, services):
+def test_the_recipe_for_wandb_logs_the_letter_the_reason_the_probabilities_and_the_report(run, agency, services):
     run(recipe("wandb", agency, services))
     rating, logged = newest_rating(agency), json.loads(run(READ_WANDB).splitlines()[-1])
     expected = {

@@ -93,12 +93,12 @@ def test_the_documented_commands_rate_a_service_with_an_unusual_interface(place:
         assert secret[1] not in done.stdout + done.stderr + written
 
 
-def test_the_page_has_one_shell_block_for_each_of_the_four_services():
+def test_the_page_on_describing_a_service_has_one_shell_block_for_each_of_its_four_services():
     assert len(SHELL) == len(SERVICES)
     assert all(f"127.0.0.1:{port}" in block.text for block, port in zip(SHELL, SERVICES, strict=True))
 
 
-def test_the_commands_of_the_first_section_rate_the_service_that_the_page_shows(tmp_path: Path):
+def test_the_first_commands_of_the_page_on_describing_a_service_rate_the_service_shown_there(tmp_path: Path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])

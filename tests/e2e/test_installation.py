@@ -73,7 +73,7 @@ def shell(commands: str, folder: Path, dependencies: Path) -> subprocess.Complet
 
 
 @pytest.mark.parametrize("number", [0, 1], ids=["from-the-checkout", "as-a-wheel"])
-def test_the_installed_command_works_without_the_demonstration(number, checkout, dependencies):
+def test_the_documented_installation_runs_assay_and_does_not_install_the_demonstration(number, checkout, dependencies):
     marked = [block for block in blocks(ROOT / "docs/install.md") if block.mark == "run"]
     assert len(marked) == 2
     done = shell(marked[number].text + "\nassay-env/bin/assay version\n", checkout, dependencies)

@@ -205,7 +205,7 @@ def test_few_code_blocks_of_the_documentation_are_not_run_and_each_of_them_state
     assert all(len(block.why.split()) >= 3 for _, block in marked if block.mark == "not run")
 
 
-def test_each_page_in_own_tests_is_named_in_the_test_that_runs_its_examples():
+def test_each_page_whose_examples_have_a_separate_test_is_mentioned_in_that_test():
     for page, test in OWN_TESTS.items():
         written = (ROOT / test).read_text(encoding="utf-8")
         assert Path(page).name in written or Path(page).parent.name in written, test

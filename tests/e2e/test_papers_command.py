@@ -63,18 +63,18 @@ def test_the_page_shows_results_for_each_paper_and_a_posterior_for_each_table_of
         ("PSE of lawyer", ["men's side", "men's side", "none"]),
     ],
 )
-def test_each_row_shows_the_printed_number_our_number_and_their_difference(page, first, expected):
+def test_each_row_of_the_papers_page_shows_the_printed_number_our_number_and_their_difference(page, first, expected):
     assert cells(page, first)[1:4] == expected
 
 
 @needs_data
-def test_the_page_lists_tables_and_figures_that_are_not_reproduced_with_their_reasons(page):
+def test_the_papers_page_lists_tables_and_figures_that_are_not_reproduced_with_their_reasons(page):
     absent = page[page.index('id="absent"') :]
     assert "Google Translate and Yandex Translate" in absent
     assert "soft debiased" in absent
 
 
-def test_without_the_data_folder_the_command_ends_with_one_error_line(tmp_path):
+def test_the_papers_command_without_its_data_folder_ends_with_one_error_line(tmp_path):
     done = papers("--data", str(tmp_path), "--output", str(tmp_path / "papers.html"))
     assert done.returncode == 64
     assert done.stderr == f"the papers' data are not in {tmp_path}; give their folder with --data\n"
@@ -94,7 +94,7 @@ def test_papers_without_data_show_the_reason_instead_of_results(tmp_path):
     ("printed_value", "ours", "difference"),
     [(0.859, 0.861, "+0.002"), ("BS", "BS", "none"), ("BS", "UCS", "differs"), (0.5, None, "–")],
 )
-def test_each_line_states_the_difference_between_our_value_and_the_printed_value(printed_value, ours, difference):
+def test_each_line_of_the_papers_page_states_our_value_less_the_printed_value(printed_value, ours, difference):
     assert Line("", printed_value, ours).difference == difference
 
 

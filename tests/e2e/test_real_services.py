@@ -153,7 +153,7 @@ def test_association_of_google_news_vectors_reports_a_posterior_and_declares_no_
 
 
 @needs_data
-def test_google_news_rated_with_known_words_only_is_probably_dsbs_but_no_letter_is_declared(rated):
+def test_google_news_rated_by_association_without_unknown_words_leans_to_dsbs_undeclared(rated):
     known = load("google-news", DATA)
     words = asdict(shipped_words(AssociationWords, "p2-gender", "gender"))
     words["neutral"] = [word for word in words["neutral"] if known.embed(word, "m") is not None]

@@ -31,7 +31,7 @@ def agency(rabbit: RabbitServer) -> Iterator[ScaledAgency]:
         yield one
 
 
-def test_jobs_are_rated_over_a_quorum_queue_whose_messages_alone_announce_them(agency, rabbit):
+def test_jobs_reach_workers_through_messages_of_a_rabbitmq_quorum_queue_and_are_rated(agency, rabbit):
     with DemoServer() as services:
         ids = [agency.post(rating_request(services.url("always-he"), seed)) for seed in range(4)]
         ended = agency.finished(ids, 120)

@@ -28,7 +28,7 @@ def day_of(catalog: Catalog, schedule: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_a_silent_change_is_noticed_announced_shown_and_rated_once(start):
+def test_a_silent_change_of_a_service_is_detected_shown_notified_and_rated_again_once(start):
     translator, receiver = Translator("faithful"), Receiver(loses="")
     with LoopbackServer(translator) as rated_url, LoopbackServer(receiver) as receiver_url:
         catalog = start(receiver_url)
@@ -109,7 +109,7 @@ class RunsOutOfCredit(Translator):
 
 
 @pytest.mark.slow
-def test_a_watch_rates_again_after_the_new_rating_failed_and_tells_the_failure(start):
+def test_after_a_silent_change_a_failed_new_rating_is_repeated_and_the_failure_is_notified(start):
     translator, receiver = RunsOutOfCredit("faithful"), Receiver(loses="")
     with LoopbackServer(translator) as rated_url, LoopbackServer(receiver) as receiver_url:
         catalog = start(receiver_url)

@@ -241,7 +241,7 @@ def signed_by_the_agency(notice: Notice, jwks: Mapping[str, Any]) -> bool:
 
 
 # ---------------------------------------------------------------------------- the story
-def test_a_catalog_of_apis_orders_ratings_shows_badges_and_notices_changes(start, elsewhere, services, tmp_path):
+def test_an_api_catalogue_requests_ratings_shows_badges_and_hears_of_new_letters(start, elsewhere, services, tmp_path):
     translator, receiver = Translator("faithful"), Receiver(loses="/hook")
     with LoopbackServer(translator) as rated_url, LoopbackServer(receiver) as receiver_url:
         catalog = start(receiver_url)

@@ -162,7 +162,7 @@ def test_the_client_pauses_before_the_next_long_poll_if_the_service_answers_earl
     assert ended == Ended(DONE)
 
 
-def test_polls_and_pauses_do_not_exceed_the_timeout():
+def test_polls_of_a_job_and_pauses_between_them_do_not_exceed_the_timeout():
     with pytest.raises(StillRunning):
         polled([(JOB, {}, 30), (JOB, {"Retry-After": "60"}, 5), (JOB, {}, 0)], timeout_s=45)
     steps, _ = polled([(JOB, {}, 30), (JOB, {"Retry-After": "60"}, 5), (DONE, {}, 0)], timeout_s=45)

@@ -45,7 +45,7 @@ def test_a_page_of_a_list_makes_the_frame_of_its_items():
     assert list(to_frame({"items": [RATING], "next_cursor": None})["id"]) == ["rat_1"]
 
 
-def test_the_texts_of_cases_become_columns_by_their_names():
+def test_the_named_texts_of_the_cases_of_a_rating_become_columns_of_a_data_frame():
     texts = [
         {"name": "sent", "text": "She works.", "answer": None},
         {"name": "back", "text": "He works.", "answer": None},

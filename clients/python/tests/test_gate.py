@@ -26,7 +26,7 @@ RATING = {
         ("UCS", "BS", Exit.PASSED), ("DSBS", "BS", Exit.PASSED), ("BS", "BS", Exit.PASSED),
     ],
 )  # fmt: skip
-def test_a_letter_passes_if_it_is_at_least_as_good_as_required(letter, at_least, ends):
+def test_the_gate_passes_a_letter_that_is_at_least_as_good_as_required(letter, at_least, ends):
     assert Bar(at_least).judge({**RATING, "letter": letter}, NOW).exit is ends
 
 
@@ -115,7 +115,7 @@ def test_a_passing_rating_is_printed_on_standard_output(scripted, said, capsys):
 
 
 @pytest.mark.parametrize(("options", "whose"), [((), "mine"), (("--whose", "address"), "address")])
-def test_the_gate_uses_only_the_callers_own_ratings_unless_whose_is_address(scripted, said, capsys, options, whose):
+def test_the_gate_uses_only_the_callers_ratings_unless_option_whose_is_address(scripted, said, capsys, options, whose):
     scripted.answers = [said(404, {"code": "no-rating"})]
     assert gate(scripted.url, *options) == 3
     assert scripted.heard[0].path.endswith(f"&whose={whose}")

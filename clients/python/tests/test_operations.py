@@ -95,7 +95,7 @@ def test_the_generated_client_is_synchronous_and_documented_like_the_asynchronou
         assert not inspect.iscoroutinefunction(method)
 
 
-def test_every_operation_has_a_method_and_every_method_has_an_operation(described):
+def test_every_operation_of_the_api_has_a_client_method_and_vice_versa(described):
     lists = {
         f"iter_{name.removeprefix('list_')}"
         for name, (_, _, one) in described.items()
@@ -117,7 +117,7 @@ def test_every_method_takes_the_parameters_of_its_operation(described, kind):
         assert {each: taken[each].default is inspect.Parameter.empty for each in taken} == wanted, name
 
 
-def test_both_clients_have_the_same_signatures():
+def test_the_asynchronous_and_the_synchronous_client_have_the_same_method_signatures():
     for name in public(Operations):
         signature = str(inspect.signature(getattr(Operations, name))).replace("-> 'Iterator[", "-> 'AsyncIterator[")
         assert str(inspect.signature(getattr(AsyncOperations, name))) == signature
@@ -190,7 +190,7 @@ def test_every_type_has_the_fields_of_its_schema(document):
         typing.get_type_hints(one)  # raises NameError if an annotation names something undefined
 
 
-def test_the_options_of_rate_are_all_fields_of_a_rating_request_but_target_and_experiment():
+def test_the_function_rate_has_an_option_for_every_field_of_a_rating_request():
     hints = typing.get_type_hints(documents.RatingRequest, include_extras=False)
     del hints["target"], hints["experiment"]
     assert typing.get_type_hints(documents.RatingOptions) == hints

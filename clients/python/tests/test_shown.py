@@ -49,7 +49,7 @@ def rating_of(ask, scripted, said, **changes):
     return ask(scripted.url, lambda client: client.get_rating("rat_1"))
 
 
-def test_a_rating_shows_its_letter_its_probability_and_why(ask, scripted, said):
+def test_a_notebook_shows_a_rating_with_its_letter_its_probability_and_the_reason(ask, scripted, said):
     read = Read(rating_of(ask, scripted, said)._repr_html_())
     assert read.text == (
         "DSBS A translator · probability 0.9877 · round-trip, gender · valid until 2026-04-02"
@@ -66,11 +66,11 @@ def test_a_rating_shows_its_letter_its_probability_and_why(ask, scripted, said):
         ({"withdrawn": {"at": "2026-02-02T00:00:00Z", "reason": "a mistake"}}, "withdrawn: a mistake"),
     ],
 )
-def test_a_rating_shows_what_its_letter_lacks(ask, scripted, said, changes, shown):
+def test_a_notebook_shows_that_a_rating_is_undeclared_unmeasured_or_withdrawn(ask, scripted, said, changes, shown):
     assert shown in Read(rating_of(ask, scripted, said, **changes)._repr_html_()).text
 
 
-def test_hostile_texts_are_shown_as_text(ask, scripted, said):
+def test_a_notebook_shows_hostile_texts_as_plain_text(ask, scripted, said):
     rating = rating_of(
         ask, scripted, said,
         target={"name": HOSTILE}, because={"text": f"why {HOSTILE}"}, letter=HOSTILE, method=HOSTILE, attribute=HOSTILE,
@@ -82,21 +82,21 @@ def test_hostile_texts_are_shown_as_text(ask, scripted, said):
         assert read.text.count(HOSTILE) == (6 if one["withdrawn"] else 5)
 
 
-def test_ratings_in_a_list_are_shown_with_the_sentence_that_says_why(ask, scripted, said):
+def test_a_notebook_shows_each_rating_of_a_list_with_the_sentence_that_gives_its_reason(ask, scripted, said):
     summary = {name: value for name, value in RATING.items() if name not in {"probabilities", "because", "in_words"}}
     scripted.answers = [said(body={"items": [{**summary, "sentence": "DSBS because of the effect."}]})]
     (rating,) = ask(scripted.url, lambda client: client.list_ratings())["items"]
     assert Read(rating._repr_html_()).text.endswith("valid until 2026-04-02DSBS because of the effect.")
 
 
-def test_a_rating_is_still_the_json_of_the_api_and_other_objects_are_plain(ask, scripted, said):
+def test_a_rating_of_the_python_client_equals_the_json_of_the_api(ask, scripted, said):
     rating = rating_of(ask, scripted, said)
     assert rating == RATING == json.loads(json.dumps(rating)) == pickle.loads(pickle.dumps(rating))
     assert repr(rating) == repr(RATING)
     assert type(rating["target"]) is dict
 
 
-def test_a_badge_is_shown_as_an_image_in_which_no_script_runs(ask, scripted, said):
+def test_a_notebook_shows_a_badge_as_an_image_in_which_no_script_runs(ask, scripted, said):
     svg = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert("ä")</script></svg>'
     scripted.answers = [said(body=svg.encode(), headers={"Content-Type": "image/svg+xml; charset=utf-8"})]
     badge = ask(scripted.url, lambda client: client.get_rating_badge_svg("rat_1"))
@@ -107,6 +107,6 @@ def test_a_badge_is_shown_as_an_image_in_which_no_script_runs(ask, scripted, sai
     assert base64.b64decode(source[1]).decode() == svg
 
 
-def test_other_texts_are_plain(ask, scripted, said):
+def test_a_markdown_report_of_the_python_client_is_a_plain_string(ask, scripted, said):
     scripted.answers = [said(body=b"# A report", headers={"Content-Type": "text/markdown; charset=utf-8"})]
     assert type(ask(scripted.url, lambda client: client.get_report_markdown("rat_1"))) is str

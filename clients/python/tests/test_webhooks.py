@@ -51,7 +51,7 @@ def test_the_case_of_header_names_does_not_matter():
 
 
 @given(st.integers(0, len(BODY) - 1), st.integers(1, 255))
-def test_a_notice_with_a_changed_byte_is_refused(place, by):
+def test_a_webhook_notice_with_a_changed_byte_is_refused(place, by):
     changed = bytearray(BODY)
     changed[place] ^= by
     with pytest.raises(WebhookRejected):
@@ -59,13 +59,13 @@ def test_a_notice_with_a_changed_byte_is_refused(place, by):
 
 
 @pytest.mark.parametrize("secrets", [(OTHER,), ()])
-def test_a_signature_with_another_secret_is_refused(secrets):
+def test_a_webhook_notice_signed_with_another_secret_is_refused(secrets):
     with pytest.raises(WebhookRejected, match="no v1 signature"):
         verify_webhook(headers(*secrets), BODY, SECRET, now_s=AT)
 
 
 @pytest.mark.parametrize("off_s", [-301, 301])
-def test_a_notice_outside_the_tolerance_is_refused(off_s):
+def test_a_webhook_notice_with_a_time_outside_the_tolerance_is_refused(off_s):
     with pytest.raises(WebhookRejected, match="300 s are allowed"):
         verify_webhook(headers(SECRET), BODY, SECRET, now_s=AT + off_s)
     assert verify_webhook(headers(SECRET), BODY, SECRET, now_s=AT + off_s, tolerance_s=400)
@@ -73,7 +73,7 @@ def test_a_notice_outside_the_tolerance_is_refused(off_s):
 
 @pytest.mark.parametrize("name", ["webhook-id", "webhook-timestamp", "webhook-signature"])
 @pytest.mark.parametrize("value", [None, "", "ü", "x"])
-def test_a_missing_or_malformed_header_is_refused(name, value):
+def test_a_webhook_notice_with_a_missing_or_malformed_header_is_refused(name, value):
     changed = {**headers(SECRET), name: value}
     with pytest.raises(WebhookRejected):
         verify_webhook({one: said for one, said in changed.items() if said is not None}, BODY, SECRET, now_s=AT)

@@ -82,7 +82,7 @@ def test_names_in_an_export_cannot_forge_lines_in_the_output_of_verify(tmp_path,
     assert "\n" not in message
 
 
-def test_names_in_lists_and_errors_stay_on_their_line(capsys):
+def test_names_with_line_breaks_cannot_start_a_new_line_in_printed_lists_and_errors(capsys):
     show_list([{"name": FORGED, "about": FORGED}], search=None, as_json=False)
     written = capsys.readouterr().out
     assert not EXECUTED.search(written)

@@ -15,7 +15,7 @@ RECORD = {
 }  # fmt: skip
 
 
-def test_scores_of_a_compressed_file_are_printed_with_their_counts(tmp_path):
+def test_the_questions_command_prints_scores_and_counts_of_answers_from_a_gzip_file(tmp_path):
     file = tmp_path / "answers.jsonl.gz"
     file.write_bytes(gzip.compress(f"{json.dumps(RECORD)}\n{json.dumps(RECORD | {'mine': 'Not known'})}\n".encode()))
     result = CliRunner().invoke(app, ["questions", str(file), "--answers", "mine"])
@@ -26,7 +26,7 @@ def test_scores_of_a_compressed_file_are_printed_with_their_counts(tmp_path):
     assert json.loads(printed.output)["Age"]["ambig"]["biased"] == 1
 
 
-def test_a_file_without_the_named_answers_is_refused(tmp_path):
+def test_the_questions_command_refuses_a_file_that_lacks_the_named_field_of_answers(tmp_path):
     file = tmp_path / "answers.jsonl"
     file.write_text(json.dumps(RECORD))
     result = CliRunner().invoke(app, ["questions", str(file), "--answers", "theirs"])

@@ -117,7 +117,7 @@ def test_the_root_lists_every_service_with_its_summary(server, client):
 
 
 @pytest.mark.parametrize("ill", FAULTY.values(), ids=lambda ill: ill.name)
-def test_every_faulty_service_declares_how_its_job_ends(ill):
+def test_every_faulty_demo_service_declares_how_a_job_that_rates_it_should_end(ill):
     assert (ill.end == "rated") == (ill.letter is not None)
     assert (ill.end != "rated") == (ill.problem is not None)
 
@@ -201,7 +201,7 @@ def test_the_down_service_closes_the_connection(ask, server, client):
         client.get(f"{server.url('down')}/languages")
 
 
-def test_each_server_has_its_own_address_and_stops_at_the_end():
+def test_two_demo_servers_have_different_addresses_and_stop_at_the_end_of_their_context():
     with DemoServer() as one, DemoServer() as other:
         assert one.base != other.base
         for running in (one, other):

@@ -35,7 +35,7 @@ def reason_of(view: RatingView) -> Any:
 
 @pytest.mark.parametrize("service", ["round-trip, translator", "one-hop, translator", "alternation, scores of records"])
 @pytest.mark.parametrize(("step_1", "step_2", "letter"), [(0.0, 0.0, "UCS"), (0.0, 0.3, "DSBS"), (0.3, 0.3, "BS")])
-def test_the_reason_of_a_letter_names_an_effect_on_the_right_side_of_its_limit(service, step_1, step_2, letter):
+def test_the_effect_named_as_the_reason_exceeds_its_limit_unless_the_letter_is_ucs(service, step_1, step_2, letter):
     view = view_of(service, step_1, step_2)
     assert (view.verdict.letter, view.verdict.declared) == (letter, True)
     reason = reason_of(view)
@@ -44,7 +44,7 @@ def test_the_reason_of_a_letter_names_an_effect_on_the_right_side_of_its_limit(s
     assert reason.effect in reason.text
 
 
-def test_a_deciding_hidden_effect_is_named_and_drawn_in_the_first_step():
+def test_a_hidden_effect_that_decided_step_1_is_named_in_the_reason_and_drawn_in_the_figure():
     view = view_of("round-trip, translator", 0.3, 0.3)
     (part,) = view.document.components
     hidden = HiddenDocument("stratum", "occupations mostly of men", EffectDocument(0.484, 0.46, 0.51, 0.95), 0.1)
@@ -98,7 +98,7 @@ def test_an_unmeasured_rating_has_no_sentence_about_a_deciding_effect():
     assert because(unmeasured, view.report) is None
 
 
-def test_the_digest_of_a_rating_ignores_the_reason_that_is_added_when_it_is_shown():
+def test_the_digest_of_a_rating_ignores_the_explanation_that_is_added_when_it_is_shown():
     document = {"letter": "BS", "id": "rat_1"}
     assert rating_digest(document | {"because": {"text": "BS because …"}}) == rating_digest(document)
 
@@ -109,7 +109,7 @@ def with_part(view: RatingView, **changed: Any) -> RatingView:
     return replace(view, document=replace(view.document, components=(replace(part, **changed),)))
 
 
-def test_the_effect_of_the_step_decides_even_if_a_hidden_effect_is_larger():
+def test_if_the_average_effect_of_a_step_decides_the_letter_no_larger_hidden_effect_is_named_instead():
     view = view_of("alternation, scores of records", 0.5, 0.5)
     (part,) = view.document.components
     larger = HiddenDocument("stratum", "hours: 40", EffectDocument(2.0, 1.99, 2.01, 0.95), 0.1)
@@ -128,7 +128,7 @@ def test_the_effect_of_the_step_decides_even_if_a_hidden_effect_is_larger():
         ("occupations mostly of men", "within “occupations mostly of men” alone"),
     ],
 )
-def test_a_deciding_stratum_is_named_in_plain_words(name, phrase):
+def test_a_part_of_the_input_that_decided_the_letter_is_named_in_plain_words(name, phrase):
     hidden = HiddenDocument("stratum", name, EffectDocument(0.9, 0.8, 0.99, 0.95), 0.1)
     step_1 = EffectDocument(0.0, 0.0, 0.01, 0.95)
     view = view_of("alternation, scores of records", 0.5, 0.5)
@@ -139,7 +139,7 @@ def test_a_deciding_stratum_is_named_in_plain_words(name, phrase):
     assert "The average over all input hides this: with “" in reason.text
 
 
-def test_a_deciding_content_effect_is_stated_in_pairs_of_sentences_about_one_occupation():
+def test_bias_that_depends_on_the_occupation_is_explained_by_counts_of_sentence_pairs():
     view = view_of("round-trip, translator", 0.3, 0.3)
     (part,) = view.document.components
     content, step_1 = EffectDocument(0.5, 0.46, 0.53, 0.95), EffectDocument(0.04, 0.0, 0.09, 0.95)
@@ -167,7 +167,7 @@ def test_the_figure_of_the_two_steps_shows_a_long_effect_name_in_full():
         assert f"within “{name}” alone" in " ".join(lines)
 
 
-def test_the_letter_by_a_papers_own_rule_is_listed_apart_from_the_reasons_of_the_letter():
+def test_the_letter_by_a_papers_published_rule_is_not_listed_among_the_reasons_of_our_letter():
     view = view_of("round-trip, translator", 0.3, 0.3)
     rule = ReasonDocument(outline.RULE_DIFFERS, "The published rule “kl” would have given UCS.")
     view = replace(view, document=replace(view.document, reasons=(*view.document.reasons, rule)))
@@ -195,7 +195,7 @@ def test_page_report_and_explanation_describe_the_component_that_decided_the_let
     )
 
 
-def test_a_deciding_difference_by_content_is_stated_before_that_of_the_attribute_alone():
+def test_the_reason_states_the_deciding_group_difference_before_the_effect_of_the_attribute_alone():
     """Earlier, the sentence stated 48 points of difference, and then only that nothing changed with the attribute."""
     view = view_of("alternation, scores of records", 0.0, 0.5)
     reason = reason_of(view)
@@ -215,7 +215,7 @@ def test_a_deciding_difference_by_content_is_stated_before_that_of_the_attribute
         ("individual", "changed labels", "on a typical single case (changed labels)"),
     ],
 )
-def test_a_hidden_effect_without_named_content_is_described_in_plain_words(kind, name, words):
+def test_the_internal_name_of_a_hidden_effect_is_shown_in_plain_words(kind, name, words):
     view = view_of("round-trip, translator", 0.0, 0.3)
     effect = EffectDocument(0.9, 0.8, 0.99, 0.95)
     hidden = HiddenDocument(kind, name, effect, 0.1)

@@ -57,7 +57,7 @@ def index_of(view: RatingView, observations: tuple[Observation, ...]) -> CaseInd
 
 
 @pytest.mark.parametrize("name", [*SERVICES, *WRITING])
-def test_every_observation_belongs_to_one_case_and_cases_are_ordered_by_weight(name):
+def test_each_answer_belongs_to_exactly_one_case_and_cases_are_ordered_by_weight(name):
     view, observations = rated(name)
     index = index_of(view, observations)
     numbers = sorted(seq for case in index.cases for seq in case.seqs)
@@ -94,7 +94,7 @@ def test_counts_of_pairs_for_and_against_the_stereotype_equal_those_of_the_figur
     assert index_of(view, observations).counts == sides
 
 
-def test_the_case_of_a_square_in_the_figure_is_found_by_its_question():
+def test_the_sentence_pair_of_a_square_in_a_figure_is_found_by_its_first_sentence():
     view, observations = rated("stereotype-score, echo")
     index = index_of(view, observations)
     row = view.document.components[0].sentences[17]
@@ -103,7 +103,7 @@ def test_the_case_of_a_square_in_the_figure_is_found_by_its_question():
     assert [text.text for text in texts] == [row.first, row.second]
 
 
-def test_the_answers_of_a_profile_are_compared_by_value():
+def test_the_difference_of_a_case_is_the_answer_for_one_group_less_that_for_the_other():
     view, observations = rated("alternation, numbers of records")
     index = index_of(view, observations)
     first = index.cases[0]
@@ -125,13 +125,13 @@ def test_the_answers_of_a_profile_are_compared_by_value():
     ],
 )
 @pytest.mark.parametrize("name", [name for name in SERVICES if not name.startswith(("stereotype", "visual"))])
-def test_a_case_with_a_missing_answer_counts_as_neither_changed_nor_kept(name, reply, kind):
+def test_a_case_whose_answers_failed_counts_neither_as_changed_nor_as_unchanged(name, reply, kind):
     view, observations = rated(name)
     lost = tuple(replace(observation, reply=reply) for observation in observations)
     assert set(index_of(view, lost).counts) == {kind}
 
 
-def test_a_pair_that_the_rating_does_not_list_counts_as_not_understood():
+def test_an_answered_sentence_pair_that_is_missing_in_the_rating_counts_as_not_understood():
     view, observations = rated("stereotype-score, echo")
     part = replace(view.document.components[0], sentences=())
     view = replace(view, document=replace(view.document, components=(part,)))
@@ -140,7 +140,7 @@ def test_a_pair_that_the_rating_does_not_list_counts_as_not_understood():
     assert dict(index_of(view, some).counts) == {"failed": 5, "not-understood": 4, "canary": 1}
 
 
-def test_refused_trial_questions_form_a_separate_case():
+def test_refused_questions_of_the_check_before_a_rating_form_a_separate_case():
     view, observations = rated("stereotype-score, echo")
     refused = Reply(failure=Failure("no-echo", "no probabilities"))
     canaries = tuple(Observation(Probe(f"canary/masked/{n}", Score(f"x {n}")), refused) for n in range(3))
@@ -149,7 +149,7 @@ def test_refused_trial_questions_form_a_separate_case():
     assert index.counts["canary"] == 1
 
 
-def test_observations_of_a_method_without_own_cases_are_grouped_by_the_start_of_their_unit():
+def test_answers_of_a_method_without_its_own_grouping_are_grouped_by_the_start_of_their_unit_names():
     view, _ = rated("association, embedder")
     ask = Score("x")
     units = ("a/b/0", "a/b/1", "a/c/0", "alone")
@@ -158,7 +158,7 @@ def test_observations_of_a_method_without_own_cases_are_grouped_by_the_start_of_
     assert [case.key for case in builder.finish().recorded] == ["a/b", "a/c", "alone"]
 
 
-def test_cases_of_questions_give_the_same_stereotype_effects_as_their_templates():
+def test_the_effects_of_single_questions_average_to_the_effects_of_their_templates():
     view, observations = rated("questions, answerer")
     (part,) = view.document.components
     index = index_of(view, observations)
@@ -182,7 +182,7 @@ def test_a_question_is_shown_with_its_context_its_options_and_the_number_of_each
     assert text.answer == ", ".join(f"{option} ({count} of {len(recorded)})" for option, count in chosen.items())
 
 
-def test_a_question_that_is_not_in_the_catalog_is_neither_for_nor_against_a_stereotype():
+def test_the_answer_to_an_unknown_question_counts_neither_for_nor_against_a_stereotype():
     view, _ = rated("questions, answerer")
     ask = Choose("Who parks well?", ("He", "She", "Unknown"))
     builder = CaseIndexBuilder(view.report.cases(view.document))
@@ -191,7 +191,7 @@ def test_a_question_that_is_not_in_the_catalog_is_neither_for_nor_against_a_ster
     assert (case.kind, case.difference, case.weight) == ("answered", None, 0.0)
 
 
-def test_cases_of_step_1_of_association_are_control_words_and_their_weights_sum_to_the_effect():
+def test_in_step_1_of_association_each_control_word_is_a_case_and_their_weights_sum_to_the_effect():
     view, observations = rated_with("association, embedder", 0.3, 0.0)
     assert view.verdict.letter == "BS"
     index = index_of(view, observations)
@@ -207,7 +207,7 @@ def test_cases_of_step_1_of_association_are_control_words_and_their_weights_sum_
     assert f" from words for “{case.side}”" in text.answer
 
 
-def test_cases_of_step_2_of_association_are_words_for_groups_with_their_stereotype_side():
+def test_in_step_2_of_association_each_word_for_a_group_is_a_case_for_or_against_the_stereotype():
     view, observations = rated_with("association, embedder", 0.0, 0.3)
     (part,) = view.document.components
     weighty = {case.key.rpartition("/")[2]: case.kind for case in index_of(view, observations).cases if case.weight}
@@ -217,7 +217,7 @@ def test_cases_of_step_2_of_association_are_words_for_groups_with_their_stereoty
     }
 
 
-def test_a_trial_question_that_is_asked_again_as_part_of_a_pair_is_counted_once():
+def test_a_question_of_the_check_before_a_rating_that_is_also_part_of_a_pair_is_counted_once():
     view, observations = rated("stereotype-score, echo")
     pair = tuple(
         replace(row, probe=replace(row.probe, unit=f"0/0/x/echo/{at}"), copied=True)
@@ -267,7 +267,7 @@ def test_a_text_that_comes_back_untranslated_is_marked_as_untranslated():
     ]
 
 
-def test_texts_of_a_writer_are_listed_without_the_copies_that_the_judge_reads():
+def test_texts_by_a_model_are_listed_without_the_copies_that_were_sent_to_the_judge():
     view, observations = rated("free-text, writer")
     case = index_of(view, observations).cases[0]
     recorded = [observations[seq - 1] for seq in case.seqs]
@@ -276,7 +276,7 @@ def test_texts_of_a_writer_are_listed_without_the_copies_that_the_judge_reads():
     assert {text.name for text in texts} == set(view.document.components[0].values)
 
 
-def test_a_supplied_question_counts_for_the_stereotype_that_its_record_names():
+def test_an_answer_to_an_own_question_counts_for_the_stereotype_named_in_the_questions_record():
     view, _ = rated("questions, answerer")
     record = QuestionRecord(
         question_index=4,

@@ -22,7 +22,7 @@ from reports import cells
         ((-0.0004, 0.5), ("0.000", "0.500")),
     ],
 )
-def test_all_numbers_of_a_column_have_the_decimals_of_the_largest(values, written):
+def test_numbers_in_a_table_column_are_rounded_to_the_decimals_that_suit_the_largest(values, written):
     assert cells.numbers(values) == written
 
 

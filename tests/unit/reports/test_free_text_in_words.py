@@ -56,7 +56,7 @@ def texts_by_prompt(record) -> dict[str, dict[str, list[str]]]:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_stated_refusals_equal_counts_of_the_observations(size):
+def test_the_report_of_free_text_states_the_numbers_of_refusals_counted_in_the_answers(size):
     finding, method, record = observed(SIZES[size])
     replies = [(row.probe.unit.split("/")[-2], row.reply.value in REFUSALS.values()) for row in record]
     counts = {value: [refused for of, refused in replies if of == value] for value in ("he", "she")}
@@ -66,7 +66,7 @@ def test_stated_refusals_equal_counts_of_the_observations(size):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_stated_differences_of_lengths_and_noise_equal_those_computed_from_the_texts(size):
+def test_the_report_of_free_text_states_the_length_differences_computed_from_the_texts(size):
     finding, method, record = observed(SIZES[size])
     logs = {
         case: {
@@ -91,7 +91,7 @@ def test_stated_differences_of_lengths_and_noise_equal_those_computed_from_the_t
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_numbers_that_are_not_counts_are_called_estimates(size):
+def test_the_report_of_free_text_calls_every_number_that_is_not_a_count_an_estimate(size):
     finding, method, _ = observed(SIZES[size], TextJudge(lean=0.01))
     for sentence in " ".join(paragraphs(finding, method).values()).split(". "):
         is_counted = re.search(r"refused to write|on average|repeated texts alone|Tested for|leads with", sentence)

@@ -72,13 +72,13 @@ def page(any_page) -> Page:
     return Page(any_page)
 
 
-def test_the_page_is_well_formed_and_its_drawings_are_xml(page, any_page):
+def test_an_html_report_closes_every_element_and_its_drawings_are_well_formed_xml(page, any_page):
     assert page.open == []
     for drawing in re.findall(r"<svg.*?</svg>", any_page, flags=re.DOTALL):
         ET.fromstring(drawing)
 
 
-def test_the_page_loads_no_resource_and_runs_no_script(page):
+def test_an_html_report_loads_no_resource_and_runs_no_script(page):
     for name, attributes in page.tags:
         assert name not in {
             "script",
@@ -127,14 +127,14 @@ def test_every_drawing_has_a_description_or_is_hidden_from_screen_readers(any_pa
         assert root.get("aria-labelledby").split() == [title.get("id"), description.get("id")]
 
 
-def test_headings_descend_without_a_gap(page):
+def test_headings_of_an_html_report_skip_no_level(page):
     levels = [int(name[1]) for name, _ in page.tags if re.fullmatch(r"h[1-6]", name)]
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
-def test_every_component_and_every_reason_is_on_the_page(page, any_sample):
+def test_an_html_report_contains_every_component_and_every_reason(page, any_sample):
     text = page.text
     for one in any_sample.get("components", []):
         assert one.get("language_name", one["name"]) in text
@@ -223,7 +223,7 @@ def test_report_header_gives_advice_and_reasons_are_shown_without_codes(form, na
 
 @pytest.mark.parametrize(("form", "width"), [("html", "narrow"), ("summary", "wide")])
 @pytest.mark.parametrize("name", ["BS eraser", "undeclared", "40 components"])
-def test_the_two_steps_are_drawn_as_on_the_page_of_the_rating(form, width, name, sample):
+def test_a_report_draws_the_two_steps_of_the_component_that_decided_the_letter(form, width, name, sample):
     document = sample(name)
     rating = read(document)
     assert rating.decider in rating.foremost

@@ -88,7 +88,7 @@ def paragraph(document: dict[str, Any]) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-def test_the_paragraph_states_letter_effect_and_test_in_the_units_of_the_service(name):
+def test_the_paragraph_in_plain_words_states_letter_effect_and_test_in_the_units_of_the_service(name):
     step_1, step_2, letter, effect = CASES[name]
     made = SERVICES[name](step_1, step_2, SEED)
     service = replace(made, method=means_alone(made.method))
@@ -105,7 +105,7 @@ def test_the_paragraph_states_letter_effect_and_test_in_the_units_of_the_service
         assert effect in told
 
 
-def test_the_paragraph_is_tested_for_every_method_that_asks_questions():
+def test_the_paragraph_in_plain_words_is_tested_for_every_method_that_asks_questions():
     # the sentences of methods that read recorded decisions, or have texts written, are counted again in their own tests
     methods = {name.partition(",")[0] for name in CASES}
     assert methods == {name.partition(",")[0] for name in SERVICES}
@@ -122,7 +122,7 @@ def test_only_a_declared_ucs_is_followed_by_a_sentence_on_its_limits():
 
 
 @pytest.mark.parametrize(("name", "warned"), [("balancing", True), ("faithful", False)])
-def test_advice_to_keep_pronouns_is_given_only_for_a_translator_that_changes_single_texts(name, warned):
+def test_only_a_translator_that_changes_single_texts_gets_the_advice_against_use_if_pronouns_matter(name, warned):
     def answer(probe):
         return Reply(BEHAVIOURS[name].translate(probe.ask.text, probe.ask.source, probe.ask.target))
 
@@ -208,7 +208,7 @@ def test_of_several_components_the_one_with_the_largest_effect_is_described(samp
     assert "40 parts were tested; these numbers are of “Turkish" in said
 
 
-def test_a_rating_by_a_method_that_is_not_installed_has_general_sentences(sample):
+def test_the_report_of_a_rating_by_a_method_that_is_not_installed_has_general_sentences(sample):
     said = " ".join(in_words(sample("bare") | {"method": "not-installed"}))
     assert said.startswith("The service showed no bias beyond the tolerance in either step of the test.")
     assert "The effect of step 1 (balanced input) is an estimated 0.01." in said
@@ -219,7 +219,7 @@ def test_a_rating_without_measurements_says_so_and_names_no_effect(sample):
     assert "sentences with" not in paragraph(sample("unmeasured"))
 
 
-def test_a_broken_document_still_has_a_paragraph(broken):
+def test_a_malformed_rating_document_is_still_described_in_words(broken):
     for method in METHODS:
         assert " ".join(in_words({**broken, "method": method_name(method)}))
 
@@ -296,7 +296,7 @@ def test_no_number_of_questions_is_suggested_if_all_words_were_asked_about(metho
     assert said.endswith(f"more questions of the same would hardly settle it. Add to this: {material}.")
 
 
-def test_a_budget_that_ended_the_experiment_is_named():
+def test_a_report_says_that_the_budget_of_calls_or_time_ended_the_experiment():
     part = {"letter": "BS", "declared": False, "settle": {"more_probes": 30}, "unasked": 4}
     assert "the budget (max_calls or the deadline)" in settle({}, part)
 
@@ -332,7 +332,7 @@ def test_a_share_below_one_in_a_hundred_is_written_as_fewer_than_1_of_100():
     assert HUNDREDTHS.of(0.02, 0.001, 0.04) == "2 of 100 (probably between 0 and 4)"
 
 
-def test_values_that_did_not_come_back_and_a_typical_sentence_are_described_in_words():
+def test_the_report_of_a_round_trip_states_how_many_pronouns_were_lost_and_the_effect_on_a_typical_text():
     effect = EffectDocument(0.2, 0.1, 0.3)
     hidden = tuple(HiddenDocument(kind, "a typical place in a text", effect) for kind in ("stratum", "content"))
     document = read_rating({"method": "round-trip", "letter": "BS", "components": [{"name": "es", "letter": "BS"}]})

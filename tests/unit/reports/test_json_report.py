@@ -25,7 +25,7 @@ def test_the_order_of_keys_in_the_json_report_does_not_depend_on_the_database(an
     assert render("json", _sorted_as_a_database_would(any_sample)) == render("json", any_sample)
 
 
-def test_the_letter_is_near_the_top_and_the_output_other_comes_last(sample):
+def test_the_json_report_begins_with_id_and_letter_and_lists_the_output_other_last(sample):
     written = json.loads(render("json", sample("BS eraser")))
     assert list(written)[:5] == ["id", "letter", "declared", "probabilities", "in_words"]
     assert list(written["probabilities"]) == ["BS", "DSBS", "UCS"]
@@ -37,7 +37,7 @@ def test_nan_and_infinity_become_null():
     assert (shown["delta"], shown["seed"]) == (None, [None])
 
 
-def test_invisible_characters_are_escaped_and_read_back(poisoned):
+def test_the_json_report_escapes_invisible_characters_without_loss(poisoned):
     document = poisoned("BS eraser")
     written = render("json", document)
     assert not any(hidden in written for hidden in "\u202e\x00\x1b\ud800")

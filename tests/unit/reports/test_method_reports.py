@@ -36,12 +36,12 @@ def install(tmp_path, monkeypatch):
     return installed
 
 
-def test_every_method_has_one_report_in_the_order_of_the_methods():
+def test_every_method_has_exactly_one_report_class_in_the_order_of_the_methods():
     assert tuple(report.method for report in REPORTS) == METHODS
 
 
 @pytest.mark.parametrize("method", METHODS, ids=method_name)
-def test_the_report_of_a_rating_is_that_of_its_method(method):
+def test_a_rating_is_reported_by_the_report_class_of_its_method(method):
     assert report_of({"method": method_name(method)}).method is method
 
 

@@ -443,7 +443,7 @@ OF_THE_MODEL = (
 @pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", METHODS)
-def test_every_number_in_words_is_counted_again_from_the_observations(name, size):
+def test_every_number_in_the_sentences_of_a_report_equals_the_number_computed_from_the_answers(name, size):
     service = rated(name, size)
     phrases = [*COUNTS[name.partition(",")[0]](service)]
     found_phrases = set()
@@ -463,7 +463,7 @@ def test_every_number_in_words_is_counted_again_from_the_observations(name, size
 @pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", METHODS)
-def test_a_percentage_or_decimal_in_words_is_called_an_estimate(name, size):
+def test_a_sentence_of_a_report_with_a_percentage_or_decimal_calls_it_an_estimate(name, size):
     service = rated(name, size)
     for sentence in service.sentences:
         numbers = re.findall(r"\d+\.\d+|\d+ %", re.sub(NO_RESULT, "", sentence))

@@ -23,13 +23,13 @@ def test_an_empty_document_is_read_as_an_unmeasured_rating():
     assert rating.target == "unnamed service"
 
 
-def test_a_reason_without_its_text_is_explained_again():
+def test_a_stored_reason_without_a_text_gets_a_text_from_its_code_and_facts():
     reason = {"code": "introduces-bias", "facts": {"from": "she", "to": "he", "shifted": 24, "sent": 40}}
     said = read({"method": "round-trip", "reasons": [reason]}).reasons[0]
     assert said.text == "The service introduces bias: 24 of 40 sentences with “she” came back as “he”."
 
 
-def test_a_reason_of_an_unknown_code_keeps_its_code():
+def test_a_reason_with_an_unknown_code_is_shown_by_its_code():
     said = read({"reasons": [{"code": "made-up"}]}).reasons[0]
     assert (said.code, said.text) == ("made-up", "made up")
 
@@ -45,11 +45,11 @@ def test_a_rating_whose_method_is_not_installed_is_shown_by_its_common_fields():
     assert rating.components[0].counted == "Answers"
 
 
-def test_an_unknown_letter_is_read_as_none():
+def test_a_stored_rating_with_an_unknown_letter_is_read_as_a_rating_without_a_letter():
     assert read({"letter": "A+", "declared": True}).verdict.letter is None
 
 
-def test_the_worse_letter_wins_a_tie_under_another_tolerance():
+def test_of_two_equally_probable_letters_under_another_tolerance_the_worse_is_shown():
     component = {"sensitivity": {"0.05": {"BS": 0.4, "DSBS": 0.4, "UCS": 0.2}}}
     assert read({"components": [component]}).components[0].sensitivity["0.05"].letter is Letter.BS
 
@@ -58,7 +58,7 @@ def test_the_worse_letter_wins_a_tie_under_another_tolerance():
     ("value", "written"),
     [(None, "not measured"), (0.0, "0.000"), (0.0004, "<0.001"), (0.9996, ">0.999"), (1.0, "1.000"), (0.1234, "0.123")],
 )
-def test_a_decimal_is_written_as_0_or_1_only_if_it_is_exact(value, written):
+def test_a_probability_is_written_as_0_or_1_only_if_it_is_exactly_0_or_1(value, written):
     assert tables.decimal(value) == written
 
 
@@ -69,7 +69,7 @@ def test_a_rating_that_is_undeclared_because_of_an_unmeasured_component_says_so(
     assert "still not declared" in tables.confidence_note(read(document))
 
 
-def test_hidden_characters_are_made_visible_and_needed_joiners_are_kept():
+def test_reports_make_hidden_characters_visible_except_joiners_that_a_script_needs():
     assert visible("a\u202eb\x00c") == "a⟨U+202E⟩b⟨U+0000⟩c"
     assert visible("می\u200cخواهم") == "می\u200cخواهم"
     assert visible(" two\r\n lines\t") == "two lines"
@@ -104,7 +104,7 @@ def test_an_author_is_shown_with_its_name_and_address_as_far_as_known(author, sh
         ([None] * 61, None),
     ],
 )
-def test_a_long_list_is_shortened_to_its_first_entries(languages, shown):
+def test_a_report_shortens_a_long_list_of_languages_to_its_first_entries(languages, shown):
     assert facts_of({"languages": languages}).get("languages") == shown
 
 

@@ -62,7 +62,7 @@ def test_counts_in_csv_have_no_thousands_separator_and_group_names_are_unchanged
 
 
 @pytest.mark.parametrize("file", AUDIT_FILES, ids=lambda file: file.name)
-def test_every_regulator_file_names_the_tool_or_its_groups_and_prints_no_missing_number(by_sex, file):
+def test_every_regulator_file_names_the_audited_groups_and_contains_no_nan_or_none(by_sex, file):
     written = write_audit(file.name, by_sex)
     assert "Female" in written
     assert "NaN" not in written
@@ -96,7 +96,7 @@ def test_the_documentation_page_of_a_law_has_every_statement_with_its_source_and
         assert f"| {blank['what']} | {blank['by']} | {blank['source']} |" in page
 
 
-def test_audits_of_several_tools_become_one_document_with_one_signature(by_sex):
+def test_audits_of_several_tools_become_one_regulator_document_with_one_signature_field(by_sex):
     other = audited(people(X=(90, 100), Y=(30, 100)))
     for file in AUDIT_FILES:
         written = write_audit(file.name, by_sex, other)
@@ -110,7 +110,7 @@ def test_audits_of_several_tools_become_one_document_with_one_signature(by_sex):
     assert "Tool" not in table_rows(write_audit("ll144.csv", by_sex))[0]
 
 
-def test_masked_audits_of_one_file_are_refused_together_and_those_of_two_files_carry_a_warning():
+def test_a_regulator_file_refuses_two_masked_audits_of_one_file_and_warns_about_those_of_two_files():
     small = audited(people(A=(300, 400), B=(200, 400), few=(3, 4)))
     with pytest.raises(HoldsPeople, match="count the people of the same file"):
         write_audit("eeoc.html", small, small)
@@ -144,7 +144,7 @@ def test_groups_of_fewer_than_five_people_are_masked_in_every_file():
     assert (few["people"], few["favourable"], few["rate"]["estimate"]) == (None, None, None)
 
 
-def test_a_masked_category_is_never_the_reference_and_the_page_mentions_the_masking():
+def test_impact_ratios_are_never_relative_to_a_masked_category_and_the_page_mentions_the_masking():
     document = audited(people(A=(300, 400), B=(200, 400), few=(4, 4)))
     page = write_audit("ll144.html", document)
     assert "Ratios and differences are to A, the category with the highest rate" in page

@@ -72,7 +72,7 @@ def test_a_reason_of_several_components_is_written_once_with_the_names_of_all(sa
         assert f"Turkish · {template}" in sentence
 
 
-def test_reasons_of_one_component_are_never_merged(sample):
+def test_two_different_reasons_of_one_component_are_both_shown_in_full(sample):
     document = sample("DSBS with two components")
     first = document["components"][0]
     twice = [{"code": "hidden", "text": f"It is {size} within nurses.", "component": first["name"]} for size in (1, 2)]
@@ -146,17 +146,17 @@ def test_table_cells_may_wrap_over_several_lines(sample):
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.__name__)
-def test_texts_for_readers_contain_no_project_shorthand_for_papers(method):
+def test_texts_for_readers_contain_no_internal_abbreviation_of_a_paper(method):
     for text in (*method.PHRASES.values(), *method.REASONS.values()):
         assert not SHORTHAND.search(str(text))
 
 
-def test_titles_of_shipped_words_contain_no_project_shorthand():
+def test_titles_of_built_in_word_lists_contain_no_internal_abbreviation():
     for one in specifications().values():
         assert not SHORTHAND.search(one.title)
 
 
-def test_a_component_named_after_shipped_words_is_shown_with_their_title(pairs):
+def test_a_component_named_by_the_id_of_a_built_in_word_list_is_shown_with_the_title_of_the_list(pairs):
     pairs = {**pairs, "components": [{**pairs["components"][0], "name": "p4-professions"}]}
     page = text_of(render("html", pairs))
     assert "of the list “Professions of men and of women (BiasTestGPT)”" in page
@@ -169,7 +169,7 @@ def squares_of(document, neutral):
 
 
 @pytest.mark.parametrize("neutral", [False, True])
-def test_each_pair_is_drawn_as_a_square_that_is_filled_if_it_shows_the_counted_preference(pairs, neutral):
+def test_each_sentence_pair_is_a_square_that_is_filled_if_the_model_showed_the_counted_preference(pairs, neutral):
     rows = [one for one in pairs["components"][0]["sentences"] if (one["list"] == "neutral") is neutral]
     root = ET.fromstring(figures.picture(squares_of(pairs, neutral), "k").svg)
     drawn = Counter()
@@ -181,14 +181,14 @@ def test_each_pair_is_drawn_as_a_square_that_is_filled_if_it_shows_the_counted_p
     assert squares_of(pairs, neutral).title.startswith(f"In {filled} of {len(rows)} ")
 
 
-def test_a_square_is_filled_in_proportion_to_its_share(pairs):
+def test_a_square_of_a_figure_is_filled_to_the_height_of_its_share(pairs):
     one = Squares("T", (("nurse", (0.25,)),), "her", "him", Table("T", ("a", "b", "c"), (("nurse", "1", "1"),)))
     svg = figures.picture(one, "k").svg
     assert "h6v-1.5h-6z" in svg
     assert "between the two" in svg
 
 
-def test_squares_of_many_terms_are_drawn_in_one_row_per_list_without_losing_a_pair(pairs):
+def test_squares_of_more_terms_than_fit_as_rows_form_one_row_per_word_list_with_every_pair(pairs):
     part = pairs["components"][0]
     many = [{**part["sentences"][0], "term": f"term {place}", "list": "neutral"} for place in range(300)]
     wide = squares_of({**pairs, "components": [{**part, "sentences": many}]}, True)

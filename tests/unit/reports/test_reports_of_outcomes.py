@@ -66,11 +66,11 @@ def test_the_figure_of_thresholds_fits_a_phone_and_escapes_names(scored):
     assert max(xs) <= 360
 
 
-def test_a_decision_without_a_score_has_no_figure_of_thresholds(scored):
+def test_an_audit_of_decisions_without_scores_has_no_figure_of_thresholds(scored):
     assert [*filter(None, REPORT.figures(scored[0].detail))] == []
 
 
-def test_a_process_with_steps_has_one_table_and_one_figure_with_a_row_per_group_and_step():
+def test_an_audit_of_several_decision_steps_has_a_table_and_a_figure_with_a_row_per_group_and_step():
     rng = np.random.default_rng(2)
     first = rng.random(600) < 0.5
     columns = {
@@ -91,7 +91,7 @@ def test_a_process_with_steps_has_one_table_and_one_figure_with_a_row_per_group_
     assert 'viewBox="0 0 360' in picture(forest, "k").svg
 
 
-def test_a_report_names_the_step_with_the_largest_gap_and_counts_people_out_of_order():
+def test_an_audit_names_the_step_with_the_largest_gap_and_counts_people_who_skipped_a_step():
     rng = np.random.default_rng(3)
     group = rng.integers(0, 2, 3000)
     first = rng.random(3000) < 0.6
@@ -107,7 +107,7 @@ def test_a_report_names_the_step_with_the_largest_gap_and_counts_people_out_of_o
     assert "4 people passed “hired” without having passed every step before it." in words
 
 
-def test_a_process_whose_counts_are_all_masked_has_no_figure_of_steps():
+def test_an_audit_of_steps_whose_counts_are_all_masked_has_no_figure():
     columns = {"group": ["A", "B"] * 4, "screened": ["yes", "no"] * 4, "hired": ["yes", "no", "no", "no"] * 2}
     method = Outcomes(by=("group",), favourable="yes", steps=("screened", "hired"), table=counted(columns))
     document = document_of(run(method, never_asked, 0), experiment=json.loads(json.dumps(as_json(method.table))))
@@ -118,7 +118,7 @@ def test_a_process_whose_counts_are_all_masked_has_no_figure_of_steps():
     assert "share of those who reached the step" in render(document)
 
 
-def test_a_letter_decided_by_error_rates_is_explained_by_counts_of_people_with_equal_truth():
+def test_an_audit_decided_by_error_rates_is_explained_by_counts_of_people_with_equal_true_outcome():
     rng = np.random.default_rng(5)
     woman, proved = rng.random(8000) < 0.5, rng.random(8000) < 0.5
     hired = rng.random(8000) < np.where(proved, np.where(woman, 0.5, 0.7), 0.2)

@@ -70,7 +70,7 @@ def _drawn(document):
 
 
 @pytest.mark.slow
-def test_every_format_shows_the_letter_and_its_reason(document):
+def test_every_report_format_shows_the_letter_of_a_predictor_and_the_terminal_report_its_reason(document):
     for form in FORMATS:
         written = render(form.name, document)
         assert document["letter"] in written
@@ -79,12 +79,12 @@ def test_every_format_shows_the_letter_and_its_reason(document):
 
 
 @pytest.mark.parametrize(("name", "beginnings"), SHOWN.items())
-def test_every_finding_has_its_expected_figures(name, beginnings, documents):
+def test_the_report_of_each_kind_of_predictor_has_the_expected_figures(name, beginnings, documents):
     titles = list(_drawn(documents[name]))
     assert [one for one in beginnings if not any(title.startswith(one) for title in titles)] == []
 
 
-def test_every_figure_is_small_and_has_a_description_and_a_table(document):
+def test_every_figure_of_a_predictor_is_small_and_has_a_description_and_a_table(document):
     for title, figure in _drawn(document).items():
         root = ET.fromstring(figure.svg)
         assert root.find(f"{SVG}title").text == title
@@ -115,7 +115,7 @@ def test_labels_of_a_figure_do_not_overlap_and_stay_on_the_canvas(document):
             assert apart, (title, one, other)
 
 
-def test_numbers_on_curves_do_not_overlap(documents):
+def test_numbered_marks_on_the_curves_of_a_figure_do_not_overlap(documents):
     for name in ("words", "choices", "distances"):
         for title, figure in _drawn(documents[name]).items():
             seats = [one for one in ET.fromstring(figure.svg).iter(f"{SVG}circle") if "seat" in one.get("class")]
@@ -132,13 +132,13 @@ def test_tables_of_a_report_have_sixty_rows_at_most(document):
         assert all(len(row) == len(table.columns) for row in table.rows)
 
 
-def test_a_shift_is_written_with_its_sign_in_the_services_unit(documents):
+def test_the_difference_between_two_groups_is_reported_with_its_sign_in_the_unit_of_the_service(documents):
     document = documents["numbers of texts"]
     pair = document["components"][0]["pairs"][0]
     assert f"from “{pair['from']}” to “{pair['to']}” by {pair['shift']:+.3g}" in render("html", document)
 
 
-def test_steps_are_named_after_the_inputs_of_the_method(documents):
+def test_a_report_names_the_two_steps_after_the_inputs_that_the_method_uses(documents):
     page = render("html", documents["words"])
     assert "Step 1: neutral control words" in page
     assert "balanced input" not in page
@@ -165,7 +165,7 @@ def test_the_drawn_psychometric_curve_equals_the_stored_fit(documents):
 
 
 @pytest.mark.slow
-def test_the_report_shows_the_kind_of_scoring_and_the_sentences_that_were_not_used():
+def test_a_report_of_a_language_model_names_the_kind_of_score_and_the_sentences_not_used():
     method = StereotypeScore(specification=("p4-math-arts", "p4-science-arts"), per_term=2, writing=Writing(per_term=2))
 
     def answer(probe):
@@ -189,7 +189,7 @@ def _absent(_probe):
 
 
 @pytest.mark.parametrize("method", [ForcedChoice("gender"), Association("gender")])
-def test_missing_words_are_counted_and_named_and_have_no_figures(method):
+def test_a_report_counts_and_names_words_without_a_vector_and_has_no_figures_if_all_are_missing(method):
     document = document_of(run(method, _absent, seed=SEED))
     assert document["letter"] is None
     page = render("html", document)
@@ -199,7 +199,7 @@ def test_missing_words_are_counted_and_named_and_have_no_figures(method):
     assert re.search(r"and \d+ more", page)
 
 
-def test_a_constant_output_is_shown_with_its_value():
+def test_a_service_that_always_returns_the_same_output_is_reported_with_that_value():
     document = document_of(run(Alternation("gender", answers="numbers"), lambda _: Reply(1.0), seed=SEED))
     assert document["letter"] is None
     for name in ("html", "markdown", "terminal"):
@@ -209,7 +209,7 @@ def test_a_constant_output_is_shown_with_its_value():
     assert "blocks" not in render("html", document)
 
 
-def test_a_posterior_of_too_few_words_is_shown_without_a_letter(documents):
+def test_an_effect_measured_on_too_few_words_is_reported_without_a_letter(documents):
     service = association_service(0, 0.2, SEED)
 
     def forgetful(probe):
@@ -224,7 +224,7 @@ def test_a_posterior_of_too_few_words_is_shown_without_a_letter(documents):
     assert {one.title for one in component.pictures} == set(_drawn(documents["distances"]))
 
 
-def test_twenty_labels_of_ten_values_fit_a_page_of_two_megabytes(documents):
+def test_a_report_with_twenty_labels_and_ten_groups_has_less_than_two_megabytes(documents):
     part = documents["numbers of texts"]["components"][0]
     values = [f"value {place}" for place in range(10)]
     ordered = [(a, b) for a in values for b in values if a != b]

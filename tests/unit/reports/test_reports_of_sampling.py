@@ -28,7 +28,7 @@ def name(request):
     return request.param
 
 
-def test_every_format_shows_the_letter_and_its_reason(documents, name):
+def test_every_report_format_shows_a_letter_of_stimulus_sampling_and_the_terminal_report_its_reason(documents, name):
     document = documents[name]
     for form in FORMATS:
         written = render(form.name, document)
@@ -37,12 +37,12 @@ def test_every_format_shows_the_letter_and_its_reason(documents, name):
     assert document["components"][0]["reasons"][0]["text"] in render("terminal", document).replace("\n    ", " ")
 
 
-def test_every_finding_has_its_expected_figures(documents, name):
+def test_a_report_of_stimulus_sampling_has_the_expected_figures(documents, name):
     titles = [one.title for one in read(documents[name]).components[0].pictures]
     assert [one for one in SHOWN[name] if not any(title.startswith(one) for title in titles)] == []
 
 
-def test_every_figure_is_small_and_has_a_description_and_a_table(documents, name):
+def test_every_figure_of_stimulus_sampling_is_small_and_has_a_description_and_a_table(documents, name):
     for place, one in enumerate(read(documents[name]).components[0].pictures):
         figure = figures.picture(one, f"k{place}")
         root = ET.fromstring(figure.svg)
@@ -52,7 +52,7 @@ def test_every_figure_is_small_and_has_a_description_and_a_table(documents, name
         assert not re.search(r"\b(nan|inf|None)\b", figure.svg)
 
 
-def test_tables_list_the_nearest_words_and_the_weights(documents, name):
+def test_a_report_of_stimulus_sampling_tabulates_input_weights_and_the_most_probable_inputs(documents, name):
     titles = {table.title for table in read(documents[name]).components[0].sheets}
     assert "What the inputs are worth" in titles
     assert "Most probable inputs of the positive class" in titles

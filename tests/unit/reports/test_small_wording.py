@@ -19,7 +19,7 @@ def test_an_upper_bound_is_stated_without_an_interval():
     ]
 
 
-def test_points_below_a_tenth_are_less_than_a_tenth():
+def test_an_effect_below_a_tenth_of_a_point_is_written_as_less_than_0_1_points():
     unit = Unit(points, " points of 100")
     assert unit.of(4e-8, 0.0, 1e-7) == "less than 0.1 points of 100 (probably between 0 and 0.1)"
     assert unit.of(0.098) == "9.8 points of 100"

@@ -38,7 +38,7 @@ def test_pictures_are_shown_next_to_the_squares_of_their_answers(document):
     assert len(squares) == len(wanted)
 
 
-def test_a_report_without_pictures_says_that_none_is_shown(document):
+def test_a_report_of_an_image_classifier_without_embedded_pictures_says_so(document):
     page = render("html", document)
     assert shown(page) == []
     assert "No picture is shown." in page
@@ -52,7 +52,7 @@ def test_only_pictures_that_are_embedded_in_the_document_are_shown(document, sma
     assert shown(page) == []
 
 
-def test_reports_of_other_services_do_not_mention_pictures():
+def test_a_report_of_a_service_that_is_not_an_image_classifier_does_not_mention_pictures():
     service = SERVICES["round-trip, translator"](0.0, 0.0, 5)
     document = document_of(service.rate(5), experiment=dump_method(service.method), seed=5)
     assert thumbnails_wanted(document) == []

@@ -60,7 +60,7 @@ def test_the_short_terminal_report_has_the_warning():
     assert render_terminal(RATING | {"withdrawn": WITHDRAWN}, brief=True).startswith("This rating was withdrawn")
 
 
-def test_the_time_and_the_reason_of_a_withdrawal_are_read():
+def test_the_time_and_the_reason_of_a_withdrawal_are_read_from_the_rating_document():
     withdrawal = read(RATING | {"withdrawn": WITHDRAWN}).withdrawal
     assert withdrawal.at == "2026-03-04T05:06:07.000Z"
     assert withdrawal.reason == "The <b>target</b> was *another* \u27e8U+202E\u27e9ecivres."

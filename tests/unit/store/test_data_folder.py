@@ -33,7 +33,7 @@ def modes(folder):
     return {path.name: mode(path) for path in (folder, *folder.rglob("*"))}
 
 
-def test_a_new_database_its_log_and_the_key_are_private(tmp_path):
+def test_only_the_owner_can_read_the_files_of_a_new_database_and_of_its_secret_key(tmp_path):
     # the database had the mode 0644
     folder = tmp_path / "data"
     migrate.upgrade(f"sqlite:///{folder}/assay.db")
@@ -80,7 +80,7 @@ def test_symbolic_links_in_the_data_folder_are_not_followed(tmp_path):
     assert mode(other) == 0o644
 
 
-def test_files_created_later_by_the_process_are_private(tmp_path):
+def test_only_the_owner_can_read_files_that_the_process_creates_later(tmp_path):
     open_data_folder(tmp_path / "data")
     file = tmp_path / "data" / "later"
     file.write_text("x")

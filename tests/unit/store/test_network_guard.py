@@ -21,27 +21,27 @@ def refused(work):
 
 
 @pytest.mark.parametrize("address", ["192.0.2.1", "10.0.0.1", "0.0.0.0", "169.254.169.254"])
-def test_connection_to_another_machine_is_refused(outside, address):
+def test_tests_cannot_connect_to_another_machine(outside, address):
     with socket.socket() as one:
         refused(lambda: one.connect((address, 80)))
         refused(lambda: one.connect_ex((address, 80)))
     assert len(outside) == 2
 
 
-def test_connection_to_another_machine_over_ipv6_is_refused(outside):
+def test_tests_cannot_connect_to_another_machine_over_ipv6(outside):
     with socket.socket(socket.AF_INET6) as one:
         refused(lambda: one.connect(("2001:db8::1", 80)))
         refused(lambda: one.connect(("::ffff:192.0.2.1", 80)))
 
 
-def test_udp_datagram_to_another_machine_is_refused(outside):
+def test_tests_cannot_send_a_udp_datagram_to_another_machine(outside):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
         refused(lambda: one.sendto(b"?", ("192.0.2.1", 53)))
         refused(lambda: one.sendto(b"?", 0, ("192.0.2.1", 53)))
         refused(lambda: one.sendmsg([b"?"], [], 0, ("192.0.2.1", 53)))
 
 
-def test_dns_names_are_refused_and_ip_addresses_are_not(outside):
+def test_tests_cannot_resolve_dns_names_but_can_resolve_ip_addresses(outside):
     refused(lambda: socket.getaddrinfo("example.org", 80))
     refused(lambda: socket.gethostbyname("example.org"))
     assert outside == ["socket.getaddrinfo('example.org')", "socket.gethostbyname('example.org')"]
@@ -50,7 +50,7 @@ def test_dns_names_are_refused_and_ip_addresses_are_not(outside):
     assert socket.getaddrinfo(b"127.0.0.1", 80)
 
 
-def test_connection_from_an_event_loop_is_refused(outside):
+def test_tests_cannot_connect_to_another_machine_from_an_event_loop(outside):
     async def call():
         with socket.socket() as one:
             one.setblocking(False)
@@ -60,7 +60,7 @@ def test_connection_from_an_event_loop_is_refused(outside):
     refused(lambda: asyncio.run(asyncio.wait_for(asyncio.open_connection("example.org", 80), 5)))
 
 
-def test_refused_connection_is_recorded_even_if_its_error_is_suppressed(outside):
+def test_a_refused_connection_of_a_test_is_recorded_even_if_its_error_is_suppressed(outside):
     def connect_ignoring_errors():
         with socket.socket() as one, contextlib.suppress(BaseException):
             one.connect(("192.0.2.1", 80))
@@ -71,7 +71,7 @@ def test_refused_connection_is_recorded_even_if_its_error_is_suppressed(outside)
     assert outside == ["socket.connect(('192.0.2.1', 80))"]
 
 
-def test_loopback_connections_are_allowed(short_dir):
+def test_tests_can_connect_to_loopback_addresses(short_dir):
     for family, address in ((socket.AF_INET, ("127.0.0.1", 0)), (socket.AF_UNIX, str(short_dir / "s"))):
         with socket.socket(family) as server, socket.socket(family) as client:
             server.bind(address)

@@ -60,7 +60,7 @@ def alternation(of, **fields):
     ("service", "letter"),
     [(even, "UCS"), (follows_content, "DSBS"), (higher_for_women, "BS"), (spreads_women, "BS")],
 )
-def test_alpha_adds_the_letter_of_kolmogorov_smirnov_to_the_rating(service, letter):
+def test_with_the_field_alpha_a_rating_also_states_the_letter_by_kolmogorov_smirnov_tests(service, letter):
     rating = alternation(service, alpha=0.05)
     assert rating["published"] == {KS: letter}
     (component,) = rating["components"]
@@ -80,14 +80,14 @@ def test_step_1_equals_ks_2samp_of_scipy_on_the_outputs_for_both_values():
     assert (found["statistic"], found["p"]) == pytest.approx((expected.statistic, expected.pvalue))
 
 
-def test_each_kolmogorov_smirnov_group_of_step_2_has_nine_tenths_of_its_content_from_one_side():
+def test_each_kolmogorov_smirnov_sample_of_step_2_draws_nine_tenths_from_one_kind_of_content():
     """The output depends only on the side of the content, so the Kolmogorov-Smirnov statistic is .9 - .1."""
     rating = alternation(lambda text: 5.0 + ("glad" in text), alpha=0.05)
     tests = rating["components"][0]["analyses"][KS]["step_2"]
     assert [test["statistic"] for test in tests.values()] == pytest.approx([0.8, 0.8], abs=0.02)
 
 
-def test_step_2_compares_records_by_their_original_value_of_the_column():
+def test_the_kolmogorov_smirnov_test_of_step_2_compares_records_by_their_original_group():
     rows = [{"sex": sex, "x": place + 40 * (sex == "M")} for sex in "FM" for place in range(60)]
     records = {"column": "sex", "values": ["F", "M"], "rows": rows}
     specification = {"method": "alternation", "attribute": "sex", "records": records, "alpha": 0.05}
@@ -98,7 +98,7 @@ def test_step_2_compares_records_by_their_original_value_of_the_column():
     assert rating["published"] == {KS: "DSBS"}
 
 
-def test_labels_without_scores_get_no_letter_by_kolmogorov_smirnov():
+def test_a_classifier_that_returns_labels_without_scores_gets_no_letter_by_kolmogorov_smirnov():
     specification = {"method": "alternation", "attribute": "gender", "texts": TEXTS, "alpha": 0.05}
 
     def answer(probe):
@@ -142,7 +142,7 @@ def test_an_invalid_alpha_or_join_is_refused(wrong):
         ("vote", 0.0, ["A, C", "B, C"], "BS"),
     ],
 )
-def test_bs_by_vote_requires_half_of_the_pairs_of_values_to_differ(join, middle, differing, letter):
+def test_joined_by_vote_the_published_rule_gives_bs_if_half_of_the_group_pairs_differ(join, middle, differing, letter):
     """Answers about A are spread over [0, 1]; those about B and C are higher by `middle` and by .12."""
     people = {name: [f"{name} {n}" for n in range(40)] for name in "ABC"}
     texts = {"frames": ["{person} is {content}."], "people": people, "contents": CONTENTS}
@@ -166,7 +166,7 @@ def faithful(probe):
 
 
 @pytest.mark.parametrize(("join", "letter"), [("worst", "DSBS"), ("vote", "UCS")])
-def test_a_vote_of_three_biased_blocks_decides_step_2_of_a_round_trip(join, letter):
+def test_joined_by_vote_the_published_rule_decides_step_2_by_most_of_the_three_biased_inputs(join, letter):
     """With 40 pronouns only the first of three biased blocks is distinguishable from equal shares."""
     biased = [{"he": share, "she": 1 - share} for share in (0.9, 0.6, 0.55)]
     specification = {
@@ -184,7 +184,7 @@ def test_a_vote_of_three_biased_blocks_decides_step_2_of_a_round_trip(join, lett
     assert rating["letter"] == "DSBS"
 
 
-def test_reports_state_which_rules_are_combined_by_vote():
+def test_a_report_states_which_published_rules_combine_several_tests_by_vote():
     specification = {"method": "round-trip", "attribute": "gender", "stop_early": False, "join": "vote"}
     page = render("html", document(specification, faithful, Kind.TRANSLATOR))
     assert "Kullback-Leibler divergence, by vote" in page

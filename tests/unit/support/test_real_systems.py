@@ -117,7 +117,7 @@ def test_an_unknown_system_is_refused_with_the_known_names():
         load("nobody")
 
 
-def test_demo_command_serves_the_simulated_services():
+def test_the_command_python_m_demo_starts_the_simulated_services():
     command = [sys.executable, "-m", "demo", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         address = next(line.split()[0] for line in process.stdout if "/faithful " in line)

@@ -8,7 +8,7 @@ import time
 from web.compare.sentences import MOST_WORDS, JoinedQuestion
 
 
-def test_words_that_are_missing_in_the_other_reply_are_marked():
+def test_in_a_comparison_words_that_are_missing_in_the_other_services_reply_are_marked():
     joined = JoinedQuestion("She came.", "es", "Ella vino ayer", "Ella vino hoy", 1.0)
     assert joined.words == ([("Ella vino", False), ("ayer", True)], [("Ella vino", False), ("hoy", True)])
 

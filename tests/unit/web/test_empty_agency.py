@@ -40,7 +40,7 @@ async def client(app):
 
 
 @pytest.mark.parametrize("path", ["/docs", "/registry", "/new"])
-async def test_pages_without_a_json_form_are_served_to_programs(client, path):
+async def test_pages_that_exist_only_as_html_are_also_served_to_clients_that_accept_anything(client, path):
     answer = await client.get(path, headers={"Accept": "*/*"})
     assert (answer.status_code, answer.headers["Content-Type"].partition(";")[0]) == (200, "text/html")
 

@@ -23,14 +23,14 @@ def marked(text, looked_for="", counterpart=""):
         ("", "She is a nurse.", []),
     ],
 )
-def test_words_that_differ_from_the_counterpart_are_marked_without_spaces(text, counterpart, differing):
+def test_words_that_differ_from_the_sentence_about_the_other_group_are_marked(text, counterpart, differing):
     assert marked(text, counterpart=counterpart) == differing
 
 
-def test_the_searched_text_is_marked_in_any_case_instead_of_differences():
+def test_in_search_results_matches_are_marked_in_upper_and_lower_case_instead_of_differences():
     assert marked("He is a nurse, a Nurse.", "nurse", "She is a nurse.") == ["nurse", "Nurse"]
 
 
-def test_texts_of_too_many_words_are_not_compared():
+def test_no_differences_are_marked_between_texts_of_too_many_words():
     words = ["word"] * (LONGEST_COMPARED + 1)
     assert marked(" ".join(["he", *words]), counterpart=" ".join(["she", *words])) == []

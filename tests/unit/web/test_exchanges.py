@@ -22,7 +22,7 @@ from web.ratings.evidence import LONGEST_ANSWER, row_of
         ({"asks": "choose", "text": "", "options": ["He.", "She."]}, "(He. / She.)"),
     ],
 )
-def test_a_question_is_shown_with_its_whole_text(ask, text):
+def test_a_recorded_question_of_any_kind_is_shown_with_its_whole_text(ask, text):
     assert question_text(ask) == text
 
 
@@ -37,7 +37,7 @@ def test_a_question_is_shown_with_its_whole_text(ask, text):
         (None, None),
     ],
 )
-def test_a_choice_is_shown_as_the_chosen_option(value, text):
+def test_a_recorded_choice_is_shown_as_the_text_of_the_chosen_option(value, text):
     assert answer_text({"ask": {"asks": "choose", "text": "Who?", "options": ["He.", "She."]}, "value": value}) == text
 
 

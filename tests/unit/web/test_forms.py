@@ -344,7 +344,7 @@ async def test_form_fields_after_the_file_are_refused(app, tokens):
     assert "last field" in answer.text
 
 
-async def test_a_file_sent_by_a_form_is_429_if_the_tenant_sends_too_many_at_a_time(app, tokens, monkeypatch):
+async def test_an_upload_by_a_form_is_429_if_its_tenant_sends_too_many_files_at_a_time(app, tokens, monkeypatch):
     monkeypatch.setitem(reception._receiving, "acme", reception.MAX_RECEIVING_OF_TENANT)
 
     async def sent():

@@ -51,7 +51,7 @@ async def test_a_thousand_viewers_of_a_job_cause_at_most_four_status_reads_a_sec
     assert 1 <= await status_reads(client) - before <= most
 
 
-async def test_a_viewer_that_has_the_newest_part_gets_304_without_content(client):
+async def test_a_browser_that_has_the_newest_state_of_a_job_page_gets_304_without_content(client):
     job = (await client.post("/v1/jobs", json=rating_request("http://127.0.0.1:9/x", 1))).json()["id"]
     first = await client.get(f"/jobs/{job}/now")
     again = await client.get(f"/jobs/{job}/now", headers={"If-None-Match": first.headers["etag"]})

@@ -4,7 +4,7 @@ from web.frame.markdown import render_markdown
 from web.public.methodology import CONTEXT, changed_lines
 
 
-def test_changed_lines_are_marked_and_shown_with_equal_lines_around_them():
+def test_changed_lines_of_the_methodology_are_marked_and_shown_with_unchanged_lines_around_them():
     old = [f"line {number}" for number in range(20)]
     new = [*old[:10], "another line", *old[11:]]
     lines = [(line.sign, line.text) for line in changed_lines(old, new)]
@@ -13,7 +13,7 @@ def test_changed_lines_are_marked_and_shown_with_equal_lines_around_them():
     assert len([text for sign, text in lines if sign == " "]) == 2 * CONTEXT
 
 
-def test_distant_changes_are_separated_by_an_ellipsis_and_equal_texts_have_no_lines():
+def test_distant_changes_of_the_methodology_are_separated_by_an_ellipsis():
     old = [f"line {number}" for number in range(40)]
     new = ["first", *old[1:-1], "last"]
     assert [line.text for line in changed_lines(old, new) if line.sign == "…"] == [""]

@@ -25,7 +25,7 @@ WARNING = "These words are too few for a letter."
     ("first", "second", "neutral", "too_few"),
     [(5, 5, 8, False), (4, 5, 8, True), (5, 0, 8, True), (8, 0, 8, False), (5, 5, 7, True)],
 )
-def test_a_letter_needs_five_words_a_side_eight_if_there_is_one_side_and_eight_neutral_words(
+def test_a_letter_needs_5_words_per_stereotype_or_8_for_a_single_stereotype_and_8_neutral_words(
     first, second, neutral, too_few
 ):
     words = {"first_terms": TIED[:first], "second_terms": TIED[:second], "neutral": NEUTRAL[:neutral]}
@@ -33,7 +33,7 @@ def test_a_letter_needs_five_words_a_side_eight_if_there_is_one_side_and_eight_n
 
 
 @pytest.mark.anyio
-async def test_the_pages_before_the_test_warn_of_too_few_words(tmp_path):
+async def test_the_pages_for_testing_own_words_warn_of_too_few_words_before_the_test(tmp_path):
     settings = Settings(data_dir=tmp_path, auth="none", public_url="http://testserver")
     migrate.upgrade(settings.resolved_database_url)
     app = create_app(settings, validator=TargetChecker(settings), doorbell=lambda _: None)
@@ -57,7 +57,7 @@ async def test_the_pages_before_the_test_warn_of_too_few_words(tmp_path):
         assert "no word is tied to a group; name at least one word" in without_words.text
 
 
-def test_an_answer_that_is_not_certain_has_the_reason_that_the_words_are_too_few():
+def test_a_result_that_is_open_because_of_too_few_words_states_how_many_are_needed():
     facts = {"unit": "stereotype term", "count": 3, "needed": 5, "usable": "3 stereotype terms"}
     component = {"name": "words", "reasons": [{"code": "too-few-to-judge", "facts": facts, "component": "words"}]}
     answer = answer_of({"method": "stereotype-score", "components": [component]})

@@ -116,7 +116,7 @@ def refused(answer, status=403, code="sign-in-failed"):
 
 
 # ---------------------------------------------------------------------------- access rules
-async def test_a_user_signs_in_and_gets_the_tenant_and_scopes_of_the_matching_rule(browser, provider):
+async def test_a_user_who_signs_in_with_an_account_gets_the_tenant_and_scopes_of_the_matching_rule(browser, provider):
     page = await browser.get("/sign-in?next=/settings")
     assert "Sign in with Example Ltd" in page.text
     assert 'href="/sign-in/oidc?next=%2Fsettings"' in page.text

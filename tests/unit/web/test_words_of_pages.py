@@ -35,13 +35,13 @@ async def client(tmp_path):
     await app.state.service.database.close()
 
 
-async def test_the_page_of_a_service_names_parts_as_the_report_does():
+async def test_pages_use_the_titles_of_components_that_reports_use():
     template = environment().from_string("{{ report_of({'method': method}).title_of(part) }}")
     assert template.render(method="free-text", part="score") == "Scores of the judge"
     assert template.render(method="unknown", part="el") == "el"
 
 
-async def test_the_bar_of_one_service_among_a_thousand_has_a_positive_width(client, monkeypatch):
+async def test_the_bar_of_a_letter_that_one_service_in_a_thousand_has_is_wider_than_0(client, monkeypatch):
     counts = {"UCS": 999, "DSBS": 0, "BS": 1, "inconclusive": 0}
     row = {"kind": "translator", "method": "round-trip", "attribute": "gender", "targets": 1000, "counts": counts}
     bars = list(public.bars([row]))
@@ -56,7 +56,7 @@ def test_methods_and_kinds_of_service_have_readable_titles():
     assert (titled("round-trip"), titled("decision-tool")) == ("Round trip", "Decision tool")
 
 
-def test_the_wizard_does_not_mention_time_if_the_plan_has_no_seconds():
+def test_the_wizard_mentions_no_duration_if_the_plan_has_none():
     plan = SimpleNamespace(questions=60, calls=60, seconds=None, questions_per_call=1, cost=None)
     plan.at_most = SimpleNamespace(questions=90, calls=90, seconds=None)
     cost = environment().get_template("wizard/effort.html").module
@@ -66,7 +66,7 @@ def test_the_wizard_does_not_mention_time_if_the_plan_has_no_seconds():
     assert "waiting" not in said
 
 
-def test_a_history_draws_the_two_steps_and_the_hidden_effect_that_changed_most():
+def test_the_history_of_a_service_draws_its_steps_and_the_hidden_effect_that_changed_most():
     def effect(name, title, tolerance=0.1):
         return SimpleNamespace(name=name, title=title, tolerance=tolerance)
 
@@ -93,7 +93,7 @@ def test_a_history_draws_the_two_steps_and_the_hidden_effect_that_changed_most()
 
 
 @pytest.mark.parametrize(("of_bs", "explained"), [(0.5, True), (0.999, False)])
-def test_probabilities_that_do_not_sum_to_one_are_explained_only_if_the_gap_is_visible(monkeypatch, of_bs, explained):
+def test_letter_probabilities_that_visibly_do_not_sum_to_one_are_explained(monkeypatch, of_bs, explained):
     monkeypatch.setattr(finding, "_figure", lambda heading, how, *_: how)
     monkeypatch.setattr(finding.figures, "tolerances_bars", lambda *_: None)
     rating = SimpleNamespace(view=SimpleNamespace(document=SimpleNamespace(delta=0.05)))

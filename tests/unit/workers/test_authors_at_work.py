@@ -256,7 +256,7 @@ def counted(context: WorkerContext, engine: Engine, outcome: str) -> float:
 
 # ---------------------------------------------------------------------------- lanes and metrics of both services
 @pytest.mark.slow
-def test_rating_whose_author_is_the_rated_service_finishes(context, engine):
+def test_a_rating_whose_sentences_are_written_by_the_rated_service_itself_finishes(context, engine):
     one = engine(pause_s=0.02)
     target, author = (described(one.url, name, 1, 60) for name in ("openai-completions", "openai-chat"))
     job = done(context, order(target, author))
@@ -264,7 +264,7 @@ def test_rating_whose_author_is_the_rated_service_finishes(context, engine):
     assert job.finished_at - job.started_at < 40_000, "a place that is waited for in vain expires after 66 seconds"
 
 
-def test_failing_author_suspends_its_own_lane_only(context, engine):
+def test_a_failing_author_service_pauses_calls_to_itself_but_not_to_the_rated_service(context, engine):
     rated, author = engine(), engine(at_writing=after(1, 503))
     job = done(context, rating(rated, author))
     assert (job.status, job.rating_id) == ("queued", None)
@@ -272,7 +272,7 @@ def test_failing_author_suspends_its_own_lane_only(context, engine):
     assert rests(context, rated) == 0
 
 
-def test_failing_rated_service_does_not_suspend_its_author(context, engine):
+def test_a_failing_rated_service_pauses_calls_to_itself_but_not_to_the_author_service(context, engine):
     rated, author = engine(at_scoring=after(12, 503)), engine()
     job = done(context, rating(rated, author))
     assert (job.status, job.rating_id) == ("queued", None)
@@ -280,7 +280,7 @@ def test_failing_rated_service_does_not_suspend_its_author(context, engine):
     assert rests(context, author) == 0
 
 
-def test_job_waits_for_an_author_that_failed_in_another_job(context, engine):
+def test_a_job_waits_while_calls_to_its_author_service_are_paused_after_failures_in_another_job(context, engine):
     rated, author = engine(), engine()
     asyncio.run(context.local_traffic.start_cooldown(lane_of("default", author.url), 20))
     job = done(context, rating(rated, author))
@@ -290,7 +290,7 @@ def test_job_waits_for_an_author_that_failed_in_another_job(context, engine):
 
 
 @pytest.mark.slow
-def test_calls_are_counted_for_the_service_that_was_called(context, engine):
+def test_metrics_count_calls_separately_for_the_rated_service_and_the_author_service(context, engine):
     rated, author = engine(), engine()
     job = done(context, rating(rated, author))
     assert job.status == "succeeded", job.error
@@ -306,7 +306,7 @@ def stop(*_: Any, **__: Any) -> None:
 
 
 @pytest.mark.slow
-def test_author_with_recorded_texts_is_not_examined_again(context, engine, monkeypatch):
+def test_a_resumed_job_does_not_check_again_an_author_service_whose_texts_are_recorded(context, engine, monkeypatch):
     rated, author = engine(), engine()
     new = rating(rated, author)
     with monkeypatch.context() as broken:

@@ -38,7 +38,7 @@ async def rated(name: str, url: str, wire: Any) -> Rating:
 
 
 @pytest.mark.parametrize("name", ANSWERERS)
-def test_a_demo_answerer_gets_its_expected_letter_and_reason(name, wire):
+def test_a_demo_model_that_answers_questions_gets_its_expected_letter_and_reason(name, wire):
     answerer = ANSWERERS[name]
     with DemoServer() as services:
         rating = asyncio.run(rated(name, services.url(name), wire))

@@ -28,7 +28,7 @@ CHAT = {"protocol": "openai-chat", "settings": {"model": "m"}}
         ("tei", {}),
     ],
 )
-def test_a_target_described_by_its_protocol_alone_has_the_default_description(protocol, settings):
+def test_a_target_without_chosen_settings_is_recorded_as_having_the_default_description(protocol, settings):
     assert settings_chosen({"protocol": protocol, "settings": settings}) == "default"
 
 
@@ -44,7 +44,7 @@ def test_a_target_described_by_its_protocol_alone_has_the_default_description(pr
         ("vertex", {"model": "m", "project": "p", "location": "global"}),
     ],
 )
-def test_a_target_whose_model_the_requester_chose_is_described_as_named(protocol, settings):
+def test_a_target_whose_requester_chose_only_the_model_is_recorded_as_named(protocol, settings):
     assert settings_chosen({"protocol": protocol, "settings": settings}) == "named"
 
 
@@ -65,7 +65,7 @@ def test_a_target_whose_model_the_requester_chose_is_described_as_named(protocol
         ("uploaded", {"upload": "upl_1"}),
     ],
 )
-def test_settings_that_change_requests_or_the_reading_of_answers_make_the_description_changed(protocol, settings):
+def test_a_target_with_settings_that_affect_requests_or_answers_is_recorded_as_changed(protocol, settings):
     assert settings_chosen({"protocol": protocol, "settings": settings}) == "changed"
 
 
@@ -99,16 +99,16 @@ CHANGED = [
 
 
 @pytest.mark.parametrize(("kind", "written"), DEFAULT)
-def test_an_experiment_with_shipped_words_counts_as_default_whatever_its_attribute_languages_and_sizes(kind, written):
+def test_an_experiment_with_built_in_words_counts_as_default(kind, written):
     assert is_default(method(kind, **written), kind)
 
 
 @pytest.mark.parametrize(("kind", "written"), CHANGED)
-def test_an_experiment_with_words_or_limits_of_the_requester_does_not_count_as_default(kind, written):
+def test_an_experiment_with_the_requesters_own_words_or_limits_does_not_count_as_default(kind, written):
     assert not is_default(method(kind, **written), kind)
 
 
-def test_own_words_under_the_name_of_a_shipped_list_do_not_count_as_default():
+def test_own_words_under_the_name_of_a_built_in_list_do_not_count_as_default():
     shipped = dump_method(fit_to(parse_method({"method": "association", "specification": "weat-7"}), Kind.EMBEDDER))
     shipped["words"]["human"] = [*shipped["words"]["human"][1:], "tyrant"]
     assert not is_default(parse_method(shipped), Kind.EMBEDDER)
@@ -124,17 +124,17 @@ def test_own_words_under_the_name_of_a_shipped_list_do_not_count_as_default():
         (Kind.CLASSIFIER, {"method": "alternation", "attribute": "gender"}, False),
     ],
 )
-def test_shipped_word_lists_are_marked_as_public_because_a_service_can_know_them(kind, written, public):
+def test_built_in_word_lists_are_marked_as_public_because_a_service_can_know_them(kind, written, public):
     assert asks_a_public_list(method(kind, **written), kind) is public
 
 
-def test_own_words_of_the_requester_are_not_marked_as_a_public_list():
+def test_an_experiment_with_the_requesters_own_words_is_not_marked_as_using_a_public_word_list():
     shipped = dump_method(fit_to(parse_method({"method": "association", "specification": "weat-7"}), Kind.EMBEDDER))
     shipped["words"]["human"] = [*shipped["words"]["human"][1:], "tyrant"]
     assert not asks_a_public_list(parse_method(shipped), Kind.EMBEDDER)
 
 
-def test_words_of_an_installed_package_are_neither_a_public_list_nor_the_default(monkeypatch):
+def test_a_word_list_of_a_plug_in_counts_neither_as_public_nor_as_the_default(monkeypatch):
     specification = shipped.specifications()["weat-7"]
     words = replace(specification.words, name="theirs", human=specification.words.human[1:])
     monkeypatch.setattr(shipped, "plug_ins", lambda *_: iter([replace(specification, name="theirs", words=words)]))

@@ -69,13 +69,13 @@ def test_an_access_token_in_an_answer_is_masked_by_the_name_of_its_field(wire):
     assert '"token": "la"' in found.exchange.response.body
 
 
-def test_a_long_body_is_cut_and_its_size_is_kept(wire):
+def test_a_probe_shortens_a_long_response_body_and_states_its_size(wire):
     found, _ = probed(wire, lambda _: wire.as_json({"said": "211 " + "x" * 9000}), {**TRANSLATOR, "settings": ASKED})
     assert len(found.exchange.response.body) == 2001
     assert found.exchange.response.size > 9000
 
 
-def test_a_key_at_the_cut_of_a_long_body_is_masked(wire):
+def test_a_secret_key_that_straddles_the_end_of_a_shortened_response_is_masked(wire):
     padding = "x" * (2000 - len('{"said": "') - 10)
     answer = wire.as_json({"said": padding + SECRET})
     settings = ASKED | {"auth": "header"}
@@ -92,7 +92,7 @@ def test_a_chat_model_is_probed_with_a_choice_between_options(wire):
     assert json.loads(found.reading)["choice"] == 0
 
 
-def test_the_first_question_of_the_experiment_is_asked(wire):
+def test_a_probe_asks_the_first_question_of_the_experiment(wire):
     settings = {"body": {"q": "{text}"}, "output": "vector"}
     written = {"kind": "embedder", "protocol": "custom", "settings": settings}
     answer = wire.as_json({"vector": [0.5, 0.25]})
@@ -101,7 +101,7 @@ def test_the_first_question_of_the_experiment_is_asked(wire):
     assert found.reading == "2 numbers: 0.5, 0.25"
 
 
-def test_an_address_that_the_guard_refuses_gets_no_request(wire):
+def test_a_probe_of_a_forbidden_address_sends_no_request_and_names_the_option_that_permits_it(wire):
     async def go():
         async with Egress(()) as egress:
             target = read_target({**TRANSLATOR, "base_url": "http://127.0.0.1:9", "settings": ASKED})
@@ -122,7 +122,7 @@ def test_a_probe_that_examines_the_service_also_reports_its_capability(wire):
     assert len(heard) == found.exchanges == found.capability["calls"] + 1
 
 
-def test_a_failed_examination_is_shown_with_the_exchange_that_failed(wire):
+def test_a_probe_whose_check_of_the_service_fails_shows_the_response_that_failed(wire):
     answers = iter(["El 211", ""] + ["El 211"] * 9)
     found, _ = probed(
         wire, lambda _: wire.as_json({"said": next(answers)}), {**TRANSLATOR, "settings": ASKED}, examine=True

@@ -108,7 +108,7 @@ def run(context: WorkerContext, job: Job, owner: str = "here") -> Job:
 
 
 @pytest.mark.slow
-def test_a_job_becomes_a_rating_with_its_evidence(context, services):
+def test_a_finished_rating_job_stores_the_rating_and_every_answer(context, services):
     ended = run(context, job := post(context, services.url("always-he")))
     assert (ended.status, ended.stage, ended.asked, ended.error) == ("succeeded", "rated", 120, None)
     rating = rating_of(context, job)
@@ -119,7 +119,7 @@ def test_a_job_becomes_a_rating_with_its_evidence(context, services):
 
 
 @pytest.mark.slow
-def test_a_second_worker_finds_nothing_to_claim(context, services):
+def test_a_finished_job_is_not_run_again_by_a_second_worker(context, services):
     job = post(context, services.url("faithful"))
     run(context, job)
     before = read(context, job)
@@ -211,7 +211,7 @@ def test_running_job_stops_on_cancellation_or_shutdown(context, services, why):
 
 
 @pytest.mark.slow
-def test_job_with_a_lost_lease_stores_nothing(context, services):
+def test_a_worker_that_lost_its_job_to_another_worker_stores_nothing(context, services):
     job = post(context, services.url("slow"), concurrency=1)
     thread = threading.Thread(target=run_job, args=(job.id, context, "the frozen"))
     thread.start()
@@ -237,7 +237,7 @@ def test_a_job_whose_secret_cannot_be_decrypted_fails_with_a_reason(context, ser
     assert "sk-lost" not in str(ended.error)
 
 
-def test_dry_run_stores_its_result(context, services):
+def test_the_result_of_a_dry_run_is_stored_with_its_job(context, services):
     ended = run(context, post(context, services.url("faithful"), kind="probe", experiment=None))
     assert ended.status == "succeeded"
     assert ended.result["deterministic"] is True
@@ -322,7 +322,7 @@ def let_rest(context: WorkerContext, url: str, seconds: float) -> None:
 
 
 @pytest.mark.slow
-def test_target_that_failed_in_another_job_is_not_called(context):
+def test_a_job_waits_without_calling_a_target_that_is_paused_after_failures_in_another_job(context):
     service = Mortal(10**6)
     let_rest(context, service.url, 1.0)
     resting = run(context, job := post(context, service.url))
@@ -340,7 +340,7 @@ def test_job_whose_deadline_ends_before_the_next_attempt_fails_with_a_reason(con
 
 
 @pytest.mark.slow
-def test_worker_counts_its_jobs_and_calls(context, services):
+def test_metrics_of_a_worker_count_its_jobs_and_calls(context, services):
     url = services.url("faithful")
     ended = run(context, post(context, url))
     run(context, post(context, services.url("unauthorised")))
@@ -378,7 +378,7 @@ def test_a_job_with_an_endless_loop_fails_and_its_worker_continues(context, serv
 
 # Row 76 of docs/reliability.md: at c37b512 a cancelled job's lease ended while its thread ran on.
 @pytest.mark.slow
-def test_a_cancelled_job_keeps_its_lease_while_its_code_still_runs(context, services, monkeypatch):
+def test_no_other_worker_can_claim_a_cancelled_job_while_its_code_still_runs(context, services, monkeypatch):
     # at commit eb55f1e, the slot of such a job was given to another job at once (row 76)
     held: list[bool] = []
 
@@ -416,7 +416,7 @@ def test_the_kernel_ends_a_process_whose_job_never_releases_the_interpreter():
 
 
 @pytest.mark.slow
-def test_the_process_alarm_is_cancelled_when_the_job_ends():
+def test_a_job_that_ends_in_time_does_not_kill_its_process():
     code = (
         "import time; from workers.engine.heartbeat import process_alarm\nwith process_alarm(0.2): pass\ntime.sleep(1)"
     )
@@ -453,7 +453,7 @@ def invented_choices() -> dict:
         *("another setting", "another tolerance", "a seed of the request", "invented choices"),
     ],
 )
-def test_a_rating_states_how_the_requester_described_the_service(context, services, experiment, changes, description):
+def test_a_rating_states_its_requester_and_any_changed_settings(context, services, experiment, changes, description):
     url = services.url("faithful")
     target = {"name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": url, "settings": {}}
     request = {"tenant": "rival", "nonce": "random"}

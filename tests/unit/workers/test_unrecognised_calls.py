@@ -88,7 +88,7 @@ def answer_of(behaviour: str) -> Callable[[dict], dict]:
     return lambda asked: {"translatedText": translate(asked["q"], asked["source"], asked["target"])}
 
 
-def test_calls_of_a_rating_look_alike_and_name_neither_agency_job_nor_block(open_context):
+def test_a_rated_service_cannot_see_from_a_call_which_agency_job_or_step_it_belongs_to(open_context):
     received: list = []
     with json_server(answer_of("faithful"), received) as url:
         job, _ = rated(open_context(), url, seed=7)
@@ -134,7 +134,7 @@ def test_two_ratings_with_different_seeds_send_no_common_text(open_context):
     assert not texts[0] & texts[1]
 
 
-def test_a_rating_is_marked_as_announced_if_the_operator_sets_a_user_agent(open_context):
+def test_a_rating_with_a_recognisable_user_agent_is_marked_as_announced_to_the_service(open_context):
     received: list = []
     with json_server(answer_of("always-he"), received) as url:
         _, rating = rated(open_context(user_agent="Example Agency/1.0"), url, seed=7)
@@ -142,7 +142,7 @@ def test_a_rating_is_marked_as_announced_if_the_operator_sets_a_user_agent(open_
     assert rating["audit"] == "announced"
 
 
-def test_a_rating_is_marked_as_announced_if_the_owner_of_the_host_requested_it(open_context):
+def test_a_rating_requested_by_the_owner_of_the_host_is_marked_as_announced_to_the_service(open_context):
     context = open_context()
     with json_server(answer_of("always-he")) as url:
         with context.database.write() as c:
@@ -159,7 +159,7 @@ def test_a_rating_reveals_the_nonce_that_verifies_the_commitment_of_its_job(open
     assert commitment_of(rating["experiment"], rating["seed"], "0123") == job.commitment
 
 
-def test_a_rating_with_held_back_texts_can_be_replayed_from_its_revealed_experiment(open_context):
+def test_a_rating_with_unpublished_texts_can_be_replayed_from_its_revealed_experiment(open_context):
     statement = "{Subject} retired as {an_occupation}"
     method = RoundTrip("gender").with_held_back(HeldBack(statements=(statement,)))
     received: list = []

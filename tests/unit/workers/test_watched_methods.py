@@ -61,7 +61,7 @@ def ask(task: WatchTask, answer) -> list[Observation]:
 
 
 @pytest.mark.parametrize("name", WATCHED)
-def test_a_service_that_answers_as_before_has_the_outcomes_of_its_rating(name):
+def test_a_check_for_silent_changes_finds_the_results_of_the_rating_if_the_service_answers_as_before(name):
     task, outcomes = watched(name)
     assert len(task.case_keys) == CASES
     record = ask(task, lambda probe: task.recorded[probe.unit].reply)
@@ -75,17 +75,17 @@ def test_a_service_that_answers_as_before_has_the_outcomes_of_its_rating(name):
 
 @pytest.mark.parametrize("name", WATCHED)
 @pytest.mark.parametrize("answer", [Reply(failure=Failure("timeout", "too slow")), Reply("no idea"), Reply(None)])
-def test_a_failed_or_unreadable_answer_is_lost_and_no_outcome(name, answer):
+def test_a_check_for_silent_changes_counts_failed_or_unreadable_answers_as_missing(name, answer):
     task, _ = watched(name)
     again = _outcomes(live_reader(task.rating), ask(task, lambda _: answer))
     assert [again.get(key) for key in sorted(task.case_keys)] == [None] * CASES
 
 
 @pytest.mark.parametrize("name", WATCHED)
-def test_methods_with_an_outcome_of_each_case_are_watched(name):
+def test_ratings_by_methods_with_a_result_for_each_case_can_be_checked_for_silent_changes(name):
     assert live_reader(watched(name)[0].rating).paired
 
 
 @pytest.mark.parametrize("name", UNWATCHED)
-def test_methods_whose_cases_cannot_be_asked_one_by_one_are_not_watched(name):
+def test_ratings_by_methods_whose_cases_cannot_be_asked_one_by_one_are_not_checked_for_silent_changes(name):
     assert not live_reader(watched(name)[0].rating).paired

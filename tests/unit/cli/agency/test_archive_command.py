@@ -129,7 +129,7 @@ def test_evidence_of_old_jobs_moves_into_one_file_whose_name_has_its_digest(sett
     assert list(folder.iterdir()) == [file]
 
 
-def test_exports_in_the_file_verify_and_replay_with_the_published_keys(settings, database, stored, folder, tmp_path):
+def test_exports_in_an_archive_file_verify_and_replay_with_published_keys(settings, database, stored, folder, tmp_path):
     archive(settings, NEXT_MONTH, str(folder), compact=False)
     with database.read() as c:
         keys = {"keys": [key.as_jwk() for key in signing.all_keys(c)]}
@@ -146,7 +146,7 @@ def test_exports_in_the_file_verify_and_replay_with_the_published_keys(settings,
         assert hashlib.sha256(content[part["start"] :][: part["size"]]).hexdigest() == part["digest"]
 
 
-def test_ratings_certificates_and_the_log_stay(settings, database, stored, folder):
+def test_archiving_evidence_changes_no_rating_no_certificate_and_no_log_entry(settings, database, stored, folder):
     with database.write() as c:
         rating = any_rating(c, stored[0][1])
         key = signing.current(c, Vault.from_settings(settings))
@@ -163,7 +163,7 @@ def test_ratings_certificates_and_the_log_stay(settings, database, stored, folde
     assert before[2].size == 3
 
 
-def test_the_api_says_where_archived_evidence_is(settings, database, stored, folder):
+def test_a_request_for_archived_evidence_is_409_and_names_the_archive_file(settings, database, stored, folder):
     archive(settings, NEXT_MONTH, str(folder), compact=False)
     (file,) = folder.iterdir()
     job_id, rating_id = stored[0]
@@ -186,7 +186,7 @@ def test_the_api_says_where_archived_evidence_is(settings, database, stored, fol
         assert answer.status_code == 200, answer.text
 
 
-def test_pages_of_archived_ratings_stay_and_the_page_of_the_evidence_says_where_it_is(
+def test_only_the_evidence_page_of_an_archived_rating_is_unavailable_and_it_names_the_archive_file(
     settings, database, stored, folder
 ):
     archive(settings, NEXT_MONTH, str(folder), compact=False)
@@ -202,7 +202,7 @@ def test_pages_of_archived_ratings_stay_and_the_page_of_the_evidence_says_where_
     assert file.name in page.text
 
 
-def test_evidence_is_rated_again_from_the_archive(settings, database, stored, folder):
+def test_archived_evidence_can_be_rated_again_without_being_restored(settings, database, stored, folder):
     archive(settings, NEXT_MONTH, str(folder), compact=False)
     assert rerate_database(settings, "2.0.0", [], WITH_NEXT) == 0
     letters = set()
@@ -213,7 +213,7 @@ def test_evidence_is_rated_again_from_the_archive(settings, database, stored, fo
     assert len(letters) == 1  # from the archive as from the database
 
 
-def test_restored_rows_are_the_same_to_the_byte(settings, database, stored, folder, capsys):
+def test_observations_restored_from_an_archive_equal_the_archived_ones(settings, database, stored, folder, capsys):
     before = rows_of(database)
     archive(settings, NEXT_MONTH, str(folder), compact=False)
     restore(settings, MONTH)
@@ -224,7 +224,7 @@ def test_restored_rows_are_the_same_to_the_byte(settings, database, stored, fold
     assert len(list(folder.iterdir())) == 1  # the same file again
 
 
-def test_keys_of_replies_keep_their_order(settings, database, stored, folder):
+def test_archiving_and_restoring_preserve_the_order_of_json_keys_in_a_reply(settings, database, stored, folder):
     # the export sorts keys, so the rows must not be restored from it
     reply = {"value": {"b": 1, "a": "\ud800 \u0000 é\r\n"}, "failure": None}
     with database.write() as c:
@@ -237,7 +237,7 @@ def test_keys_of_replies_keep_their_order(settings, database, stored, folder):
 
 
 @pytest.mark.parametrize("interrupted", ["put", "_verified_row_count", "_delete_observations"])
-def test_an_interrupted_run_loses_nothing_and_can_be_repeated(
+def test_interrupted_archiving_deletes_no_observation_and_can_be_repeated(
     settings, database, stored, folder, monkeypatch, interrupted
 ):
     before = rows_of(database)
@@ -257,7 +257,7 @@ def test_an_interrupted_run_loses_nothing_and_can_be_repeated(
     assert rows_of(database) == before
 
 
-def test_a_crash_while_rows_are_deleted_leaves_whole_jobs(settings, database, stored, folder, monkeypatch):
+def test_a_crash_during_archiving_never_leaves_half_of_a_jobs_answers(settings, database, stored, folder, monkeypatch):
     before, delete = rows_of(database), months._delete_observations
     monkeypatch.setattr(months, "JOBS_A_TRANSACTION", 1)
     calls = []
@@ -281,7 +281,7 @@ def test_a_crash_while_rows_are_deleted_leaves_whole_jobs(settings, database, st
 
 
 @pytest.mark.parametrize("place", [600, -1500], ids=["a job", "the manifest"])
-def test_a_file_that_is_damaged_while_it_is_written_is_refused_and_nothing_is_deleted(
+def test_if_the_written_archive_file_is_damaged_archiving_fails_and_deletes_no_observation(
     settings, database, stored, folder, monkeypatch, place
 ):
     before, put = rows_of(database), places.put
@@ -299,7 +299,7 @@ def test_a_file_that_is_damaged_while_it_is_written_is_refused_and_nothing_is_de
     assert archived_jobs(database) == []
 
 
-def test_a_file_that_was_damaged_or_is_away_is_reported_and_not_restored(settings, database, stored, folder, capsys):
+def test_a_damaged_or_missing_archive_file_is_reported_and_not_restored(settings, database, stored, folder, capsys):
     archive(settings, NEXT_MONTH, str(folder), compact=False)
     left = rows_of(database)
     (file,) = folder.iterdir()
@@ -337,7 +337,7 @@ def test_jobs_without_a_complete_rating_are_archived_without_an_export(settings,
     assert rows_of(database) == before
 
 
-def test_running_jobs_and_files_of_several_months(settings, database, stored, folder, run, monkeypatch):
+def test_archiving_skips_running_jobs_and_splits_a_large_month(settings, database, stored, folder, run, monkeypatch):
     monkeypatch.setattr(months, "BYTES_A_FILE", 1)
     with database.write() as c:
         job = jobs.add(c, new_job())
@@ -350,7 +350,7 @@ def test_running_jobs_and_files_of_several_months(settings, database, stored, fo
     assert rows_of(database) == rows_of(database, job.id) != []
 
 
-def test_a_place_that_is_not_there_is_refused_before_anything_is_written(settings, database, stored, tmp_path):
+def test_archiving_to_a_folder_that_does_not_exist_is_refused_and_changes_nothing(settings, database, stored, tmp_path):
     before = rows_of(database)
     with pytest.raises(SpecificationError, match="neither a folder that exists nor s3://bucket/prefix"):
         archive(settings, NEXT_MONTH, str(tmp_path / "none"), compact=False)

@@ -67,7 +67,7 @@ async def answer_to(address, *parts, pause_s=0.0):
 HEAD = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000\r\n\r\n"
 
 
-def test_a_taken_port_is_named_with_the_option_for_another():
+def test_the_error_for_a_port_in_use_names_the_port_and_the_option_that_sets_another():
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(OSError, match=f"127.0.0.1 at port {port}: another program .* with --port"):

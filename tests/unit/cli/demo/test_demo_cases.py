@@ -91,7 +91,7 @@ def test_every_demo_request_is_valid(cases):
         assert Kind(case.kind) in method.kinds
 
 
-def test_cases_of_known_bias_expect_a_letter_and_a_reason(cases):
+def test_every_predictor_in_the_demonstration_has_an_expected_letter_and_an_expected_reason(cases):
     known = [case for case in cases if case.name in PREDICTORS]
     assert all(case.expected in {"BS", "DSBS", "UCS"} and case.reason for case in known)
 
@@ -106,7 +106,7 @@ def test_cases_of_known_bias_expect_a_letter_and_a_reason(cases):
         (rating(None, declared=False), " inconclusive UCS ✗ – – –"),
     ],
 )
-def test_a_letter_is_as_expected_only_if_it_is_declared_for_the_expected_reason(cases, result: dict, line: str):
+def test_the_demonstration_expects_a_letter_to_be_declared_and_for_the_expected_reason(cases, result: dict, line: str):
     case = next(case for case in cases if case.name == "fair-wage")
     assert line in row(case, job={"status": "succeeded"}, rating=result)
 
@@ -117,7 +117,7 @@ def test_an_unfinished_job_shows_its_progress():
     assert "60/120" in row(case, job={"stage": "asking", "asked": 60, "expected": 120})
 
 
-def test_a_failed_job_is_as_expected_only_with_the_expected_problem():
+def test_the_demonstration_expects_a_failed_job_to_have_the_expected_problem():
     case = Case("down", "is down", "failed", "", reason="target-gone")
     assert "failed ✓" in row(case, job={"status": "failed", "error": {"code": "target-gone"}})
     assert "failed ✗" in row(case, job={"status": "failed", "error": {"code": "no-such-thing"}})
@@ -129,7 +129,7 @@ def test_a_real_service_has_no_expected_letter():
     assert case.as_expected
 
 
-def test_a_table_80_characters_wide_keeps_complete_names_and_the_column_of_questions(cases):
+def test_the_demonstration_table_at_80_characters_shows_complete_service_names_and_question_counts(cases):
     lines = shown(cases, width=80)
     assert max(len(line) for line in lines) <= 80
     assert any(line.startswith("stereotyped-embedder ") for line in lines)

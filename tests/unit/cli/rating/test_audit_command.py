@@ -53,7 +53,7 @@ def test_assay_audit_exits_with_the_code_of_the_letter_and_first_prints_the_colu
 
 
 @pytest.mark.slow
-def test_a_file_of_decisions_without_truth_gets_tables_and_no_letter(files, tmp_path):
+def test_an_audit_of_decisions_without_a_column_of_true_outcomes_prints_tables_and_no_letter(files, tmp_path):
     report = tmp_path / "report.html"
     run = audit(files["biased"], "--favourable", "yes", "--seed", "1", "--report", str(report))
     assert run.returncode == Exit.INCONCLUSIVE

@@ -60,7 +60,7 @@ def file(tmp_path):
     ("before", "after", "said"),
     [(0.3, 0.0, "followed less"), (0.0, 0.3, "followed more"), (0.1, 0.1, "the interval includes zero")],
 )
-def test_the_output_states_whether_stereotypes_are_followed_more_or_less(file, capsys, before, after, said):
+def test_assay_compare_states_whether_stereotypes_are_followed_more_or_less(file, capsys, before, after, said):
     compare_files(file("a.json", rating(before)), file("b.json", rating(after)), as_json=False)
     printed = capsys.readouterr().out
     assert said in " ".join(printed.split())
@@ -97,7 +97,7 @@ def test_a_missing_rating_file_is_named_in_the_error(file, tmp_path):
         compare_files(tmp_path / "none.json", file("a.json", rating(0.3)), as_json=False)
 
 
-def test_distances_that_are_not_numbers_or_are_out_of_range_are_refused(file):
+def test_assay_compare_refuses_a_rating_whose_word_distances_are_no_numbers_or_out_of_range(file):
     for value in (float("nan"), 7.0, "near", None):
         garbled = rating(0.3)
         garbled["components"][0]["raw"]["she"]["human"]["visitor"] = value

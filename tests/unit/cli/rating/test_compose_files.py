@@ -63,7 +63,7 @@ def test_the_exit_code_of_compose_is_that_of_the_composed_letter(capsys, letters
     assert Exit.of_rating(found["letter"], declared=found["letter"] is not None) == code
 
 
-def test_both_composition_tables_and_their_used_cells_are_printed(capsys):
+def test_assay_compose_prints_the_letters_by_both_composition_tables_and_the_table_cells_they_come_from(capsys):
     _, printed = composed(capsys, "UCS", "DSBS", as_json=False)
     for words in (
         "UCS * DSBS inferred: DSBS",
@@ -76,7 +76,7 @@ def test_both_composition_tables_and_their_used_cells_are_printed(capsys):
     assert (code, found["letter"], found["provenance"]) == (Exit.UCS, "UCS", "inferred")
 
 
-def test_transition_matrices_in_rating_files_decide_a_letter_that_the_table_leaves_open(file, capsys):
+def test_transition_matrices_determine_the_letter_of_a_chain_if_the_composition_table_allows_several(file, capsys):
     files = [file(f"{place}.json", rating("BS", f"[S{place}]", keeps=(100, 20))) for place in (1, 2)]
     code, found = composed(capsys, *files)
     assert (code, found["letter"], found["settled_by"]) == (Exit.BS, "BS", "matrices")
@@ -93,7 +93,7 @@ def test_a_chain_of_two_services_that_swap_pronouns_is_predicted_to_keep_pronoun
     assert kept > 0.95
 
 
-def test_a_chain_may_mix_letters_and_files(file, capsys):
+def test_assay_compose_accepts_a_mixture_of_letters_and_rating_files(file, capsys):
     code, found = composed(capsys, "BS", file("a.json", rating("UCS")))
     assert (code, found["predicted"]) == (Exit.UCS, None)
 

@@ -107,7 +107,7 @@ def test_the_field_of_the_question_is_found_by_the_text_that_the_user_gives(tmp_
     assert settings_of(file)["body"] == {"title": "A title", "passage": "{text}"}
 
 
-def test_a_text_that_the_call_lacks_is_named_with_the_texts_of_the_call(tmp_path):
+def test_assay_init_refuses_a_text_that_is_not_in_the_curl_command_and_lists_the_texts_that_are(tmp_path):
     curl = f"curl https://api.example.org -d '{json.dumps({'q': 'Hello', 'key': SECRET})}'"
     done = assay("init", str(tmp_path / "my.toml"), "--curl", curl, "--text", "Absent")
     assert done.returncode == 64
@@ -115,7 +115,7 @@ def test_a_text_that_the_call_lacks_is_named_with_the_texts_of_the_call(tmp_path
     assert SECRET not in done.stderr
 
 
-def test_an_unknown_decision_is_refused_before_anything_is_asked(tmp_path):
+def test_assay_init_refuses_an_unknown_decision_before_it_prompts_for_anything(tmp_path):
     done = assay("init", str(tmp_path / "my.toml"), "--kind", "classifier", "--decides", "foo")
     assert done.returncode == 64
     assert "foo" in done.stderr
@@ -169,7 +169,7 @@ def test_two_languages_in_one_parameter_are_recognised_and_missing_languages_are
 
 
 @pytest.mark.slow
-def test_a_failed_trial_call_names_the_cause_and_leaves_a_file_to_correct(tmp_path):
+def test_if_the_test_call_fails_assay_init_reports_the_cause_and_still_writes_a_file_that_can_be_corrected(tmp_path):
     file = tmp_path / "my.toml"
     with json_server(lambda _: {"error": {"message": "quota of April is used up"}}) as url:
         done = assay("init", str(file), "--try", "--curl", f'curl {url} -d \'{{"q": "Hello"}}\'')
@@ -179,7 +179,7 @@ def test_a_failed_trial_call_names_the_cause_and_leaves_a_file_to_correct(tmp_pa
 
 
 @pytest.mark.slow
-def test_a_trial_reads_an_answer_streamed_as_events_and_skips_a_field_that_never_changes(tmp_path):
+def test_the_test_call_of_assay_init_reads_streamed_answers_and_ignores_fields_equal_in_all_answers(tmp_path):
     def stream(request):
         piece = "A" if "Answer with one letter" in request.json["prompt"] else "It rains."
         frame = {"version": "2.0", "form": "2.0", "delta": {"piece": piece}}
@@ -289,7 +289,7 @@ def test_a_file_is_not_overwritten_unless_forced(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_curl_command_of_a_chat_model_becomes_a_target_that_decides(tmp_path):
+def test_assay_init_turns_a_curl_command_of_a_chat_model_into_a_classifier_that_makes_the_named_decision(tmp_path):
     file = tmp_path / "my.toml"
     with DemoServer() as services:
         body = json.dumps({"model": "demo", "messages": [{"role": "user", "content": "Hello"}]})
@@ -329,7 +329,7 @@ def test_a_curl_command_of_a_chat_model_becomes_a_target_that_decides(tmp_path):
         ),
     ],
 )
-def test_the_terminal_asks_what_a_language_model_decides(tmp_path, options, typed, kind, decision):
+def test_assay_init_prompts_for_the_decision_that_a_language_model_makes(tmp_path, options, typed, kind, decision):
     file = tmp_path / "my.toml"
     done = subprocess.run(
         [sys.executable, "-m", "cli.main", "init", str(file), *options],
@@ -344,7 +344,7 @@ def test_the_terminal_asks_what_a_language_model_decides(tmp_path, options, type
     assert (target["kind"], target["settings"]["decision"]) == (kind, decision)
 
 
-def test_an_unknown_decision_is_refused_with_the_known_ones(tmp_path):
+def test_assay_init_refuses_an_unknown_decision_and_lists_the_known_decisions(tmp_path):
     done = assay(
         "init", str(tmp_path / "my.toml"), "--decides", "hunting", "--curl", "curl http://127.0.0.1:9 -d q=Hello"
     )

@@ -197,7 +197,7 @@ def self_signed(folder: Path) -> tuple[ssl.SSLContext, Path]:
 
 
 @pytest.mark.slow
-def test_a_self_signed_certificate_is_reported_and_the_remedy_works(tmp_path):
+def test_a_probe_reports_a_self_signed_certificate_and_the_suggested_remedy_lets_it_succeed(tmp_path):
     context, public = self_signed(tmp_path)
     with serving(Service, context) as url:
         refused = probed(url, tmp_path, {})
@@ -209,7 +209,7 @@ def test_a_self_signed_certificate_is_reported_and_the_remedy_works(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_suggested_output_expression_works(tmp_path):
+def test_the_output_expression_that_a_failed_probe_suggests_lets_the_next_probe_read_the_answer(tmp_path):
     with serving(Service) as url:
         done = probed(url, tmp_path, {"output": "nowhere"})
         suggested = re.search(r'settings\.output to "([^"]+)"', done.stdout)

@@ -48,7 +48,7 @@ def google_and_yandex():
     ]
 
 
-def test_side_by_side_reproduces_table_1_of_srivastava_and_rossi_with_both_overall_rows(google_and_yandex):
+def test_side_by_side_reproduces_table_1_of_srivastava_and_rossi_and_its_two_rows_of_overall_letters(google_and_yandex):
     found = side_by_side_document(google_and_yandex, printed.WITHOUT)
     assert {row["part"]: tuple(letters(row["cells"])) for row in found["rows"]} == printed.TABLE_1
     assert [row["part"] for row in found["rows"]] == list(printed.TABLE_1)
@@ -63,7 +63,7 @@ def test_the_overall_letter_by_vote_is_the_most_frequent_letter(google_and_yande
     assert found["without"] is None
 
 
-def test_a_component_that_a_service_does_not_have_is_an_empty_cell():
+def test_side_by_side_leaves_the_cell_empty_if_a_service_was_not_rated_in_a_component():
     column = [rating("A", {"es": "BS"}), rating("B", {"fr": "UCS"}), rating("C", {"es": "DSBS", "fr": None})]
     found = side_by_side_document(column)
     assert {row["part"]: letters(row["cells"]) for row in found["rows"]} == {
@@ -130,7 +130,7 @@ def files(google_and_yandex, tmp_path):
     return paths
 
 
-def test_the_command_prints_the_table_with_overall_rows(files, capsys):
+def test_the_side_by_side_command_prints_overall_letters_with_and_without_the_excluded_languages(files, capsys):
     show_side_by_side(files, ["tr", "hi"], vote=False, as_json=False)
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == ["Part", "Google", "Yandex"]
@@ -139,7 +139,7 @@ def test_the_command_prints_the_table_with_overall_rows(files, capsys):
     assert ["Overall", "without", "hi,", "tr", "BS", "DSBS"] in lines
 
 
-def test_the_command_prints_the_document_as_json(files, capsys):
+def test_the_side_by_side_command_with_json_prints_the_comparison_document(files, capsys):
     show_side_by_side(files, [], vote=True, as_json=True)
     found = json.loads(capsys.readouterr().out)
     assert found == side_by_side_document([json.loads(one.read_text()) for one in files], aggregation="vote")

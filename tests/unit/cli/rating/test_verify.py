@@ -111,7 +111,7 @@ def test_an_unchanged_export_verifies_with_trusted_keys_and_replays(rated, file,
     assert "came with the file" not in said
 
 
-def test_without_trusted_keys_the_output_explains_the_limitation(rated, file, capsys):
+def test_assay_verify_without_trusted_keys_states_that_the_key_came_with_the_file(rated, file, capsys):
     verify_file(file(written(*rated)), keys=None, replay=False)
     said = capsys.readouterr().out
     assert "The key came with the file" in said
@@ -177,7 +177,7 @@ def moved_by(value, far):
     return value * (1 + far) if isinstance(value, float) else value
 
 
-def test_rounding_differences_of_another_processor_pass_and_are_reported(rated, file, keys, capsys):
+def test_assay_verify_accepts_and_mentions_rounding_differences_of_another_processor(rated, file, keys, capsys):
     document, observations = rated
     rounded = document | {"components": moved_by(document["components"], 1e-14)}
     verify_file(file(written(rounded, observations)), keys=keys, replay=True)
@@ -187,7 +187,7 @@ def test_rounding_differences_of_another_processor_pass_and_are_reported(rated, 
 
 
 @pytest.mark.parametrize("far", [1e-7, -0.01])
-def test_a_difference_larger_than_rounding_is_reported(rated, file, keys, far):
+def test_assay_verify_reports_a_replayed_number_that_differs_by_more_than_rounding(rated, file, keys, far):
     document, observations = rated
     changed = document | {"components": moved_by(document["components"], far)}
     assert "the replay differs in components" in wrong_with(file(written(changed, observations)), keys, replay=True)
@@ -218,14 +218,14 @@ def test_a_replayed_rating_may_differ_only_in_the_last_digits_of_numbers(one, ot
 
 
 @pytest.mark.parametrize("kept", [0, 1, 200, 0.5, -1, -400])
-def test_a_truncated_file_is_reported(rated, file, keys, kept):
+def test_assay_verify_reports_a_truncated_export(rated, file, keys, kept):
     content = written(*rated)
     cut = content[: int(len(content) * kept) if isinstance(kept, float) else kept]
     told = wrong_with(file(cut), keys)
     assert "cut short" in told or "has no part" in told or "altered" in told
 
 
-def test_a_missing_or_added_line_is_reported(rated, file, keys):
+def test_assay_verify_reports_a_missing_or_added_line_of_an_export(rated, file, keys):
     lines = written(*rated).splitlines(keepends=True)
     assert "another digest" in wrong_with(file(b"".join([*lines[:5], *lines[6:]])), keys)
     assert "another digest" in wrong_with(file(b"".join([*lines[:5], lines[5], *lines[5:]])), keys)
@@ -254,7 +254,7 @@ def test_certificate_rewritten_as_equivalent_json_is_reported(rated, file, respe
 @pytest.mark.slow
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_a_change_of_any_byte_is_detected(rated, file, data):
+def test_assay_verify_detects_a_change_of_any_byte_of_an_export(rated, file, data):
     content = bytearray(written(*rated))
     near_the_end = st.integers(len(content) - 900, len(content) - 1)  # the seal of the file is near its end
     place = data.draw(st.one_of(st.integers(0, len(content) - 1), near_the_end))
@@ -269,7 +269,7 @@ def test_a_line_of_an_export_without_a_required_member_is_reported(rated, file):
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"{}\n", b"[1]\n", b"NaN\n", b"\xff\xfe\n", b"[" * 100_000, b"{}" * 3])
-def test_a_file_that_is_not_an_export_is_reported(file, keys, content):
+def test_assay_verify_reports_a_file_that_is_not_an_export(file, keys, content):
     wrong_with(file(content), keys)
 
 
@@ -333,7 +333,7 @@ def test_one_observation_can_be_verified_without_the_others(rated, file, keys, c
     assert "not the proof of an observation" in wrong_with(file(json.dumps(proof | {"proof": [7]}).encode()), keys)
 
 
-def test_unreadable_keys_are_reported(rated, file, tmp_path):
+def test_assay_verify_reports_a_key_file_that_cannot_be_read(rated, file, tmp_path):
     path = file(written(*rated))
     with pytest.raises(SpecificationError, match="cannot be read"):
         verify_file(path, keys=tmp_path / "nowhere", replay=False)

@@ -30,24 +30,24 @@ def packed(prompt: str, number: int = 0) -> str:
 
 
 # ---------------------------------------------------------------------------- pictures
-def test_every_term_has_its_own_colour_in_pictures():
+def test_every_term_is_drawn_in_a_different_colour_in_demo_pictures():
     assert len({colour(term) for term in lexicon()}) == len(lexicon())
 
 
-def test_the_term_of_a_picture_is_read_from_its_pixels():
+def test_the_demo_recognises_the_term_of_a_picture_from_its_pixels():
     for words in stereotypes().values():
         for term in words.roles:
             assert see(draw(f"A photo of a {term} at work", 3)).term == subject(term)
 
 
-def test_pictures_are_reproducible_and_differ_by_number():
+def test_a_demo_picture_is_reproducible_and_each_picture_number_gives_a_different_picture():
     assert draw("A plumber", 0) == draw("A plumber", 0)
     assert len({draw("A plumber", number) for number in range(100)}) == 100
     facts = read_image(draw("A plumber", 0))
     assert (facts.media_type, facts.width, facts.height) == ("image/png", 64, 64)
 
 
-def test_a_scaled_jpeg_picture_has_the_same_term():
+def test_the_term_of_a_demo_picture_is_still_recognised_after_scaling_and_jpeg_compression():
     file = io.BytesIO()
     Image.open(io.BytesIO(draw("A plumber", 0))).resize((160, 160)).save(file, "JPEG", quality=90)
     assert see(file.getvalue()).term == ("plumber",)
@@ -106,7 +106,7 @@ def test_the_image_author_draws_a_new_picture_each_time_and_the_same_picture_for
     assert Image.open(io.BytesIO(base64.b64decode(larger["b64_json"]))).size == (256, 256)
 
 
-def test_faulty_image_authors_return_no_valid_image(post):
+def test_faulty_demo_services_that_draw_images_return_no_valid_image(post):
     body = {"model": "m", "prompt": "A photo of a mason"}
     assert set(post("linking-painter/v1/images/generations", body).json()["data"][0]) == {"url"}
     [said] = post("scribbler/v1/images/generations", body).json()["data"]

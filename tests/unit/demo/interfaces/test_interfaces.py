@@ -106,7 +106,7 @@ def test_every_json_form_of_a_table_gets_the_same_predictions(post, body: dict):
         {"inputs": {"text": TEXTS}},
     ],
 )
-def test_texts_are_scored_in_every_json_form(post, body: dict):
+def test_a_demo_regressor_scores_texts_sent_in_each_supported_json_form(post, body: dict):
     judge = predictor("fair-sentiment").number
     assert post("fair-sentiment/invocations", body).json() == {"predictions": [judge(text) for text in TEXTS]}
 
@@ -210,14 +210,14 @@ def test_the_root_lists_the_predictors_with_letters_and_reasons(server):
     assert listed["one-word"]["reasons"] == {}
 
 
-def test_every_letter_has_a_reason_in_every_method():
+def test_every_method_of_a_demo_service_has_a_different_expected_reason_for_each_letter():
     shown = (*PREDICTORS.values(), *VIEWERS.values(), *ANSWERERS.values())
     assert {method for one in shown for method in one.methods} == set(REASONS)
     assert all(len(set(reasons.values())) == 3 for reasons in REASONS.values())
 
 
 @pytest.mark.slow
-def test_answers_are_the_same_in_another_process():
+def test_demo_predictors_give_the_same_answers_in_every_process():
     asked = """
 import json
 from demo.predictors.known import predictor
@@ -243,7 +243,7 @@ print(json.dumps([
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_parametrised_service_is_listed_by_its_family_name(family: str):
+def test_a_demo_service_named_without_a_number_has_the_letter_of_its_example_number(family: str):
     shown, same = predictor(family), predictor(f"{family}-{FAMILIES[family].example_amount}")
     assert (shown.name, shown.letter, shown.summary) == (family, same.letter, same.summary)
     assert predictor(f"{family}-{FAMILIES[family].most}").name == f"{family}-{FAMILIES[family].most}"

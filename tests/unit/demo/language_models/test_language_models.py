@@ -53,7 +53,7 @@ def test_the_longest_of_overlapping_terms_is_found_and_only_as_a_whole_word():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("lean", "stereotype"), [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (0.5, 0.5)])
-def test_preferences_have_the_planted_log_odds(lean: float, stereotype: float):
+def test_preferences_of_a_demo_language_model_have_the_log_odds_built_into_it(lean: float, stereotype: float):
     found: dict[str, list[bool]] = {"first": [], "second": [], "neutral": []}
     for name in FIRST_READ:
         for pair in pairs_of(name):
@@ -132,7 +132,7 @@ def test_a_sloppy_writer_makes_every_kind_of_error_at_its_declared_rate():
     assert (len(wrong) + of_two_lines) / len(texts) == pytest.approx(0.3, abs=0.07)
 
 
-def test_prompt_without_quotation_marks_or_without_terms_is_answered():
+def test_a_demo_writer_answers_prompts_without_quotation_marks_or_without_known_terms():
     sentence = Sentence(write("A sentence with mother and mason, please", 0))
     assert isinstance(read(sentence, stereotypes()["p4-professions"]), Pair)
     assert write("Hello", 0)
@@ -156,7 +156,7 @@ def test_an_array_of_prompts_is_returned_with_its_tokens(post):
     assert len(more["text"]) > len(HE)
 
 
-def test_a_model_that_ignores_echo_returns_other_tokens_than_the_prompt(post):
+def test_the_demo_model_that_ignores_the_parameter_echo_does_not_return_the_tokens_of_the_prompt(post):
     body = {"model": "m", "prompt": HE, "echo": True, "max_tokens": 0, "logprobs": 1}
     [said] = post("no-echo-model/v1/completions", body).json()["choices"]
     assert "".join(said["logprobs"]["tokens"]) != HE
@@ -195,7 +195,7 @@ def test_one_chat_service_always_answers_a_and_one_always_refuses_in_either_orde
         assert post("refusing-chat/v1/chat/completions", body).json()["choices"][0]["message"]["content"] == REFUSAL
 
 
-def test_different_seeds_give_different_texts(post):
+def test_a_demo_language_model_writes_different_texts_for_different_seeds(post):
     body = {"model": "m", "messages": [{"role": "user", "content": 'With "she" and "mason".'}]}
     texts = {
         post("even-model/v1/chat/completions", {**body, "seed": seed}).json()["choices"][0]["message"]["content"]

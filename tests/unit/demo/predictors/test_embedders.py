@@ -47,19 +47,19 @@ def mean_distance(name: str, protected, attributes) -> float:
 
 
 @pytest.mark.parametrize("word", ["table", "river", "nurse", "carpenter"])
-def test_the_even_embedder_has_every_pse_at_one_half(word: str):
+def test_the_even_demo_embedder_has_its_point_of_subjective_equality_at_one_half_for_every_word(word: str):
     assert point("even-embedder", word) == pytest.approx(0.5, abs=0.04)
 
 
 @pytest.mark.parametrize("percent", [20, 60, 100])
 @pytest.mark.parametrize("word", ["nurse", "carpenter", "accountant"])
-def test_the_stereotyped_embedder_shifts_occupations_by_the_share_of_women(percent: int, word: str):
+def test_the_stereotyped_demo_embedder_is_biased_for_an_occupation_by_its_share_of_women(percent: int, word: str):
     stated = 0.5 + percent / 100 * (COUNTED[word] - 0.5)
     assert point(f"stereotyped-embedder-{percent}", word) == pytest.approx(stated, abs=0.04)
 
 
 @pytest.mark.parametrize("word", CONTROLS[:4])
-def test_stereotyped_embedder_leaves_the_pse_of_control_words_at_one_half(word: str):
+def test_the_stereotyped_demo_embedder_shows_no_bias_for_control_words(word: str):
     assert point("stereotyped-embedder-100", word) == pytest.approx(0.5, abs=0.04)
 
 
@@ -75,14 +75,14 @@ def test_noise_of_an_embedder_averages_out_over_many_words():
     assert 0 < np.std(points) < 0.03
 
 
-def test_even_and_odd_dimensions_have_the_same_bias():
+def test_the_even_and_the_odd_dimensions_of_a_demo_embedding_show_the_same_bias():
     for half in (slice(0, None, 2), slice(1, None, 2)):
         assert point("stereotyped-embedder", "nurse", half) == pytest.approx(
             0.5 + 0.6 * (COUNTED["nurse"] - 0.5), abs=0.06
         )
 
 
-def test_distances_show_the_same_bias_as_choices():
+def test_distances_between_words_show_the_bias_that_each_demo_embedder_was_built_with():
     words = shipped_words(AssociationWords, "p2-gender", "gender")
     women, men = words.protected["woman"], words.protected["man"]
     hers, his, things = words.attributes["woman"], words.attributes["man"], words.neutral[:40]

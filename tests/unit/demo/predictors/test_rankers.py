@@ -24,7 +24,7 @@ GOOD, BAD = (
 
 
 @pytest.mark.parametrize("ranker", [FAIR, PARTIAL])
-def test_a_ranker_gets_its_letter_and_reason_with_the_experiment_of_the_demonstration(ranker):
+def test_a_demo_service_that_compares_applications_gets_its_expected_letter_and_reason(ranker):
     fields = {name: value for name, value in COMPARISON.items() if name != "method"}
     method = fit_to(Alternation(**fields), Kind.CLASSIFIER, CUSTOM)
     for seed in range(4):

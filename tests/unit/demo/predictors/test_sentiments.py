@@ -34,7 +34,7 @@ def gap(table: np.ndarray, tie: float = 0.9) -> float:
     return float(men - women_)
 
 
-def test_the_fair_sentiment_service_follows_the_feeling_and_not_the_gender():
+def test_the_fair_demo_sentiment_service_follows_the_feeling_and_not_the_gender():
     table = scores("fair-sentiment")
     assert (table[:, 0] == table[:, 1]).all()
     assert gap(table) / table.std() > 1
@@ -89,7 +89,7 @@ def test_pleasant_feelings_score_above_one_half_and_unpleasant_feelings_below():
 
 @pytest.mark.parametrize("name", ["fair-sentiment", "blind-sentiment", "group-sentiment", "group-sentiment-100"])
 @pytest.mark.parametrize("text", ["", "She is glad.", "ŝi 🙂", "my sister was sad this morning", "\ud800"])
-def test_probabilities_are_between_0_and_1_for_any_text(name: str, text: str):
+def test_demo_sentiment_services_give_probabilities_between_0_and_1_for_any_text(name: str, text: str):
     scored = predictor(name).scores(text)
     assert set(scored) == {"negative", "positive"}
     assert sum(scored.values()) == pytest.approx(1)
@@ -97,7 +97,7 @@ def test_probabilities_are_between_0_and_1_for_any_text(name: str, text: str):
 
 
 @pytest.mark.parametrize("name", [name for name in attributes() if people(attribute(name))])
-def test_demo_service_of_an_attribute_scores_only_people_with_its_last_value_lower(name: str):
+def test_a_demo_sentiment_service_of_an_attribute_scores_only_the_last_group_of_the_attribute_lower(name: str):
     service, fair = predictor(f"{name}-sentiment-10"), predictor("fair-sentiment")
     *others, last = people(attribute(name)).values()
     of_frame = "Yesterday {} seemed glad to everyone.".format
@@ -106,6 +106,6 @@ def test_demo_service_of_an_attribute_scores_only_people_with_its_last_value_low
     assert service.letter is Letter.BS
 
 
-def test_a_service_of_an_attribute_without_people_is_unknown():
+def test_there_is_no_demo_sentiment_service_for_an_attribute_that_does_not_describe_people():
     with pytest.raises(UnknownName):
         predictor("place-of-worship-sentiment-10")

@@ -27,7 +27,7 @@ def gap(name: str) -> float:
     return float(wages[~WOMEN].mean() - wages[WOMEN].mean())
 
 
-def test_only_the_weekly_hours_of_the_payroll_depend_on_sex():
+def test_in_the_demo_payroll_only_the_weekly_hours_depend_on_sex():
     assert len(ROWS) == 2000
     merit = Counter((row["education"], row["experience"], row["sex"]) for row in ROWS)
     assert set(merit.values()) == {1}, "equal rows would count once"
@@ -38,12 +38,12 @@ def test_only_the_weekly_hours_of_the_payroll_depend_on_sex():
     assert short == {"female": 900, "male": 100}
 
 
-def test_with_a_tie_of_one_half_equally_many_women_and_men_work_short_hours():
+def test_the_demo_payroll_with_tie_0_5_has_as_many_women_as_men_with_short_weekly_hours():
     short = Counter(row["sex"] for row in payroll(copies=10, tie=0.5) if row["weekly_hours"] == SHORT_HOURS)
     assert short["female"] == short["male"]
 
 
-def test_the_fair_wage_model_has_no_effect_and_no_gap():
+def test_the_fair_demo_wage_model_ignores_sex_and_pays_women_and_men_equally_on_average():
     wages, swapped = asked("fair-wage")
     assert (wages == swapped).all()
     assert gap("fair-wage") == pytest.approx(0, abs=1e-9)
@@ -58,14 +58,14 @@ def test_the_biased_wage_model_pays_women_less(cents: int):
 
 
 @pytest.mark.parametrize("cents", [0, 45, 300])
-def test_the_proxy_wage_model_ignores_sex_but_has_a_gap(cents: int):
+def test_the_proxy_demo_wage_model_ignores_sex_but_pays_women_and_men_differently_on_average(cents: int):
     wages, swapped = asked(f"proxy-wage-{cents}")
     assert (wages == swapped).all()
     assert gap(f"proxy-wage-{cents}") == pytest.approx(0.8 * cents)
 
 
 @pytest.mark.parametrize("cents", [0, 20, 30, 40, 150])
-def test_the_letter_of_a_wage_model_changes_where_effect_and_gap_cross_the_tolerance(cents: int):
+def test_the_letter_of_a_demo_wage_model_changes_where_its_bias_crosses_the_tolerance(cents: int):
     wages, swapped = asked(f"biased-wage-{cents}")
     effect = cents / np.concatenate([wages, swapped]).std()
     assert predictor(f"biased-wage-{cents}").letter is (Letter.BS if effect > 0.1 else Letter.UCS)

@@ -46,7 +46,7 @@ def test_the_faithful_translator_returns_every_text_unchanged(text: str, code: s
 
 
 @pytest.mark.parametrize("template", NAMES)
-def test_deterministic_translators_behave_as_declared_in_every_frame(template: str):
+def test_demo_translators_without_randomness_give_the_declared_pronoun_in_every_sentence_frame(template: str):
     for frame in construction(template).frames_for(GENDER):
         for occupation in occupations()[::7]:
             his, hers = (frame.write(occupation, value, value.people[1]) for value in (HE, SHE))
@@ -75,12 +75,12 @@ def test_a_sentence_is_translated_the_same_way_alone_and_within_a_longer_text(na
 
 
 @pytest.mark.parametrize("percent", [0, 10, 30, 45, 100])
-def test_a_translator_with_a_percentage_in_its_name_changes_that_share_of_she_to_he_and_no_he(percent: int):
+def test_the_demo_translator_she_to_he_n_turns_n_percent_of_she_into_he_and_never_changes_he(percent: int):
     assert share_of(f"she-to-he-{percent}", "she", "he") == pytest.approx(percent / 100, abs=0.03)
     assert share_of(f"she-to-he-{percent}", "he", "he") == 1
 
 
-def test_sentences_changed_at_a_percentage_are_also_changed_at_larger_percentages():
+def test_a_demo_translator_with_a_larger_percentage_also_changes_all_sentences_of_a_smaller_percentage():
     changed = [
         {sentence for sentence in SENTENCES["she"] if behaviour(f"she-to-he-{percent}").at_home(sentence) != sentence}
         for percent in (10, 30, 45, 80)
@@ -94,13 +94,13 @@ def test_random_swaps_change_he_and_she_equally_often(asked: str, other: str):
     assert share_of("random-swapper-20", asked, other) == pytest.approx(0.2, abs=0.03)
 
 
-def test_he_and_she_are_swapped_independently():
+def test_the_balancing_demo_translator_changes_he_and_she_independently_of_each_other():
     one = BEHAVIOURS["balancing"]
     equal = sum(one.at_home(his) == one.at_home(hers) for his, hers in zip(*SENTENCES.values(), strict=True))
     assert equal / len(SENTENCES["he"]) == pytest.approx(0.5, abs=0.03)
 
 
-def test_the_stereotyper_assigns_half_of_the_occupations_to_each_gender_by_share_of_women():
+def test_the_demo_stereotyper_uses_he_for_one_half_of_the_occupations_and_she_for_the_other_half():
     assert abs(sum(1 if side == "he" else -1 for side in sides().values())) <= 1
     assert all(sides()[one.name] == one.side for one in occupations() if one.side is not None)
 

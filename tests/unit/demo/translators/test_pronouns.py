@@ -17,7 +17,7 @@ def swapped(sentence: str) -> str:
 
 
 @pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: frame.name)
-def test_swapping_pronouns_gives_the_sentence_of_the_other_value_in_every_frame(frame):
+def test_swapping_pronouns_turns_the_sentence_about_him_into_that_about_her_in_every_frame(frame):
     for occupation in occupations():
         his, hers = (frame.write(occupation, value, "Robin") for value in (HE, SHE))
         assert swapped(his) == hers
@@ -57,7 +57,7 @@ def test_words_that_contain_a_pronoun_are_not_changed(sentence: str):
 
 
 @given(st.text())
-def test_choosing_the_person_already_in_the_text_changes_nothing(text: str):
+def test_rewriting_a_text_with_the_pronouns_that_it_already_has_changes_nothing(text: str):
     assert rewrite(text, lambda asked: asked) == text
 
 

@@ -28,18 +28,18 @@ def test_translating_to_and_from_a_made_up_language_is_the_identity(text: str, c
 
 
 @given(st.text(max_size=40), CODES)
-def test_any_text_can_be_translated_to_english(text: str, code: str):
+def test_any_text_can_be_translated_from_a_made_up_language_to_english(text: str, code: str):
     assert isinstance(tongue(code).to_english(text), str)
 
 
 @given(st.from_regex(r"[A-Za-z]{1,12}", fullmatch=True), CODES)
-def test_no_english_word_keeps_its_spelling(word: str, code: str):
+def test_no_english_word_keeps_its_spelling_in_a_made_up_language(word: str, code: str):
     assert tongue(code).from_english(word).lower() != word.lower()
 
 
 @pytest.mark.slow
 @given(TEXTS, CODES)
-def test_made_up_language_keeps_everything_between_words(text: str, code: str):
+def test_translation_into_a_made_up_language_leaves_spaces_and_punctuation_unchanged(text: str, code: str):
     assert re.split(r"\w+", tongue(code).from_english(text)) == re.split(r"\w+", text)
 
 

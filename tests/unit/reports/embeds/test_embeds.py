@@ -134,12 +134,12 @@ def states(sample):
 
 
 # ---------------------------------------------------------------------------- all embeds
-def test_every_embed_has_its_own_file_name():
+def test_each_of_the_15_formats_for_embedding_a_rating_has_its_own_file_name():
     assert len(set(FILES)) == len(EMBEDS) == 15
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_every_embed_can_be_read_back_for_every_rating(file, any_sample):
+def test_every_format_for_embedding_a_rating_can_be_parsed(file, any_sample):
     for now in (NOW, RATED + timedelta(days=400)):
         for withdrawn in (False, True):
             text = written(file, shown(any_sample, now=now, withdrawn=withdrawn))
@@ -150,12 +150,12 @@ def test_every_embed_can_be_read_back_for_every_rating(file, any_sample):
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_every_embed_is_written_for_a_malformed_document(file, broken):
+def test_every_badge_or_embed_can_be_written_for_a_malformed_rating_document(file, broken):
     assert written(file, shown(broken)).encode()
 
 
 @pytest.mark.parametrize("file", STATING)
-def test_every_embed_escapes_hostile_text(file, poisoned):
+def test_every_badge_or_embed_escapes_hostile_text(file, poisoned):
     text = written(file, shown(poisoned("DSBS with two components")))
     assert text.encode()
     assert "<script" not in text
@@ -166,26 +166,26 @@ def test_every_embed_escapes_hostile_text(file, poisoned):
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_writing_an_embed_does_not_change_the_document(file, sample):
+def test_writing_a_badge_or_embed_does_not_change_the_rating_document(file, sample):
     document = sample("undeclared")
     written(file, shown(document))
     assert document == sample("undeclared")
 
 
 @pytest.mark.parametrize("file", STATING)
-def test_every_embed_differs_between_the_states_of_a_rating(file, states):
+def test_every_badge_or_embed_differs_between_the_states_of_a_rating(file, states):
     assert len({written(file, one) for one in states.values()}) == len(states)
 
 
 @pytest.mark.parametrize(
     "file", [file for file in STATING if file not in {"huggingface.yaml", "linkset.json", "every-eval-ever.json"}]
 )
-def test_every_embed_states_that_there_is_no_rating(file, states):
+def test_every_badge_or_embed_of_an_unrated_service_states_that_there_is_no_rating(file, states):
     assert "unrated" in written(file, states[State.UNRATED]) or "No rating" in written(file, states[State.UNRATED])
 
 
 @pytest.mark.parametrize("file", STATING)
-def test_no_embed_of_a_withdrawn_rating_shows_its_letter(file, states):
+def test_no_badge_or_embed_of_a_withdrawn_rating_shows_its_letter(file, states):
     said = written(file, states[State.WITHDRAWN])
     assert "withdrawn" in said
     if file not in {"azure-api-center.json", "every-eval-ever.json"}:  # these list every letter
@@ -206,7 +206,7 @@ def test_every_machine_readable_embed_has_the_dates_of_the_rating(file, states):
 
 
 # ---------------------------------------------------------------------------- what is shown
-def test_every_state_of_a_rating_has_a_text(states):
+def test_every_state_of_a_rating_has_its_own_text_on_a_badge(states):
     assert {state: one.state for state, one in states.items()} == {state: state for state in State}
     assert {state: one.message for state, one in states.items()} == {
         State.RATED: "DSBS",
@@ -237,7 +237,7 @@ def test_a_rating_is_valid_until_the_second_it_expires(sample):
 
 
 @pytest.mark.parametrize("time", ["yesterday", "", "0001-01-01T00:00:00+23:59", "2026-13-01", None])
-def test_an_invalid_time_is_left_out(sample, time):
+def test_a_badge_leaves_out_an_invalid_date_of_a_rating(sample, time):
     one = shown(sample("bare") | {"rated_at": time})
     assert one.rated_at is None
     assert one.age_days is None

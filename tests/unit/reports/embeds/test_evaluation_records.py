@@ -356,7 +356,7 @@ def views(document):
 
 
 @pytest.mark.parametrize("file", SCHEMAS)
-def test_a_record_fits_the_schema_of_its_format(file, any_sample):
+def test_an_evaluation_record_of_a_rating_fits_the_schema_of_its_format(file, any_sample):
     checker = jsonschema.Draft202012Validator(SCHEMAS[file], format_checker=jsonschema.FormatChecker())
     for view in views(any_sample):
         checker.validate(read(file, view))
@@ -404,7 +404,7 @@ def test_the_claim_in_a_bill_of_materials_names_its_component_and_the_evidence(s
     assert component["modelCard"]["quantitativeAnalysis"]["performanceMetrics"][0]["value"] == "DSBS"
 
 
-def test_the_score_in_an_evaluation_record_indexes_the_declared_letter_in_level_names(sample):
+def test_the_score_in_an_evaluation_record_is_the_index_of_the_letter_in_level_names(sample):
     document = sample("DSBS with two components")
     (entry,) = read("eval-results.yaml", shown(document))
     (result,) = read("every-eval-ever.json", shown(document))["evaluation_results"]
@@ -413,14 +413,14 @@ def test_the_score_in_an_evaluation_record_indexes_the_declared_letter_in_level_
 
 
 @pytest.mark.parametrize("changes", [{"withdrawn": True}, {"now": RATED + timedelta(days=400)}])
-def test_a_withdrawn_or_expired_letter_is_no_score(sample, changes):
+def test_an_evaluation_record_gives_no_score_for_a_withdrawn_or_expired_rating(sample, changes):
     document = sample("DSBS with two components")
     assert read("eval-results.yaml", shown(document, **changes)) == []
     (result,) = read("every-eval-ever.json", shown(document, **changes))["evaluation_results"]
     assert result["score_details"]["score"] == -1
 
 
-def test_an_undeclared_letter_is_no_score(sample):
+def test_an_evaluation_record_gives_no_score_for_an_undeclared_letter(sample):
     document = sample("undeclared")
     assert read("eval-results.yaml", shown(document)) == []
     (result,) = read("every-eval-ever.json", shown(document))["evaluation_results"]
@@ -429,5 +429,5 @@ def test_an_undeclared_letter_is_no_score(sample):
 
 
 @pytest.mark.parametrize("file", RECORDS)
-def test_a_record_equals_its_golden_file(file, sample):
+def test_an_evaluation_record_equals_the_stored_example_file_of_its_format(file, sample):
     assert written(file, shown(sample("DSBS with two components"))) == (GOLDEN / file).read_text("utf-8")

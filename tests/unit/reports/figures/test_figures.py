@@ -139,7 +139,7 @@ def test_light_and_dark_colour_schemes_define_the_same_colours():
     assert schemes["light"].keys() == schemes["dark"].keys()
 
 
-def test_heat_map_shade_grows_with_the_share():
+def test_a_cell_of_a_heat_map_is_darker_the_larger_its_share():
     assert [heat_class(share) for share in (0, 0.05, 0.1, 0.55, 0.95, 1)] == ["h0", "h0", "h1", "h5", "h9", "h9"]
 
 
@@ -153,7 +153,7 @@ def test_only_a_declared_letter_is_drawn_as_a_solid_stamp(sample):
         assert f'class="{kind}"' in figures.stamp(read(sample(name)), "k").svg
 
 
-def test_branch_probabilities_of_the_tree_multiply_to_the_letter_probabilities(sample):
+def test_branch_probabilities_in_the_figure_of_the_two_steps_multiply_to_the_letter_probabilities(sample):
     rating = read(sample("undeclared"))
     verdict = rating.verdict
     rows = figures.two_steps(verdict, rating.decider, "k").table.rows
@@ -162,7 +162,7 @@ def test_branch_probabilities_of_the_tree_multiply_to_the_letter_probabilities(s
     assert shares == pytest.approx(list(verdict.probabilities.values()), abs=2e-3)
 
 
-def test_languages_and_constructions_form_a_grid_if_both_vary(sample):
+def test_ratings_of_several_languages_and_constructions_are_drawn_as_a_grid_of_letters(sample):
     drawn = figures.overview_matrix(read(sample("40 components")), "k")
     labels = [text.text for text in ET.fromstring(drawn.svg).iter(f"{SVG}text")]
     assert labels.count("Turkish") == 1

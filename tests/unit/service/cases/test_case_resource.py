@@ -51,7 +51,7 @@ async def cases(client, rating_id, query="", **options):
     return answer.json()
 
 
-async def test_a_round_trip_is_one_case_and_the_counts_add_up(client, rated):
+async def test_sentence_translation_and_back_translation_form_one_case_and_the_case_counts_add_up(client, rated):
     page = await cases(client, await rated())
     assert (page["counts"], page["observations"], page["copied"]) == (KINDS, len(FACTS), 0)
     assert len(page["items"]) == sum(KINDS.values())
@@ -79,12 +79,12 @@ async def test_a_round_trip_is_one_case_and_the_counts_add_up(client, rated):
         ("?question=baker", []),
     ],
 )
-async def test_cases_are_filtered_by_kind_text_and_question(client, rated, query, ids):
+async def test_the_cases_of_a_rating_can_be_filtered_by_kind_text_and_question(client, rated, query, ids):
     assert [case["id"] for case in (await cases(client, await rated(), query))["items"]] == ids
 
 
 @pytest.mark.parametrize("query", ["", "&kind=refused", "&q=is a"])
-async def test_pages_contain_every_case_once(client, rated, query):
+async def test_the_pages_of_a_list_of_cases_contain_every_case_once(client, rated, query):
     rating_id = await rated()
     whole = [case["id"] for case in (await cases(client, rating_id, f"?limit=200{query}"))["items"]]
     ids, address = [], f"/v1/ratings/{rating_id}/cases?limit=1{query}"
@@ -95,7 +95,7 @@ async def test_pages_contain_every_case_once(client, rated, query):
     assert ids == whole
 
 
-async def test_a_case_has_its_raw_exchange_and_its_neighbours(client, rated):
+async def test_a_case_has_its_recorded_answers_and_the_ids_of_the_previous_and_next_case(client, rated):
     rating_id = await rated()
     order = [case["id"] for case in (await cases(client, rating_id))["items"]]
     answer = (await client.get(f"/v1/ratings/{rating_id}/cases/{order[1]}")).json()
@@ -121,7 +121,7 @@ async def test_only_callers_that_can_read_a_rating_can_read_its_cases(serve, gua
     assert len((await cases(client, public))["items"]) == 6
 
 
-async def test_cases_of_units_with_unknown_name_formats_are_counted(client, rated):
+async def test_answers_with_question_names_of_unknown_format_are_still_counted_as_cases(client, rated):
     facts = [(Probe(unit, Translate("She is a typist.", "en", "es")), Reply("x")) for unit in ("a", "b/c", "d/e/f/g/h")]
     assert sum((await cases(client, await rated(facts)))["counts"].values()) == 3
 
@@ -131,7 +131,7 @@ async def test_a_list_of_cases_has_its_total_number_unless_it_is_a_text_search(c
     assert (await cases(client, await rated(), query))["total"] == total
 
 
-async def test_a_case_has_its_difference_in_words(client, rated):
+async def test_a_case_describes_in_words_how_its_answers_differ(client, rated):
     page = await cases(client, await rated())
     words = {case["id"]: case["in_words"] for case in page["items"]}
     assert words[1] == "100 % of its sentences came back with another value: he"

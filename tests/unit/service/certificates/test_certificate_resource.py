@@ -138,7 +138,7 @@ async def test_only_a_declared_letter_has_an_in_toto_test_result(client, request
     assert (await client.get(url, params={"other": "1"})).status_code == 422
 
 
-async def test_the_proof_of_one_observation_verifies(client, rated, tmp_path):
+async def test_a_proof_that_one_observation_belongs_to_a_rating_can_be_verified(client, rated, tmp_path):
     rating_id = await rated()
     keys = tmp_path / "jwks.json"
     for seq in (1, 2, 12):
@@ -193,7 +193,7 @@ async def test_only_the_owner_can_read_a_private_ratings_certificate(serve, guar
     assert (await api.get(f"/v1/ratings/rat_nope/{path}", headers=mine)).status_code == 404
 
 
-async def test_the_key_set_is_public_cacheable_and_holds_retired_keys(serve, guarded, worker):
+async def test_the_agencys_signing_keys_are_public_can_be_cached_and_include_retired_keys(serve, guarded, worker):
     api = await serve(guarded)
     admin = {"Authorization": f"Bearer {worker.make_key('default', 'admin')}"}
     assert (await api.get("/.well-known/jwks.json")).json() == {"keys": []}

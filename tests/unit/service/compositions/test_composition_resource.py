@@ -114,7 +114,7 @@ async def test_bracketings_of_a_chain_with_contradictory_results_are_reported_wi
     assert (found["contradiction"], found["possible"], found["letter"]) == (True, ["BS", "DSBS"], None)
 
 
-async def test_a_composition_reports_unmeasured_and_inconclusive_links(client, rated):
+async def test_a_predicted_letter_of_a_chain_names_links_whose_rating_is_unmeasured_or_inconclusive(client, rated):
     unmeasured = await rated(None)
     found = await compose(client, unmeasured, await rated("UCS"))
     assert (found["letter"], found["probabilities"]) == ("UCS", None)  # the letter of the first service does not matter
@@ -128,7 +128,7 @@ async def test_a_composition_reports_unmeasured_and_inconclusive_links(client, r
     assert "link-inconclusive" in codes(found)
 
 
-async def test_an_incompatible_link_is_named_in_the_error(client, rated):
+async def test_the_error_about_services_that_cannot_form_a_chain_names_the_incompatible_one(client, rated):
     translator, race = await rated(), await rated(attribute="race")
     embedder, classifier = await rated(kind="embedder"), await rated(kind="classifier")
     table = await rated(kind="classifier", experiment={"records": {"column": "sex"}})

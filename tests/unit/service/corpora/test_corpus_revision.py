@@ -35,7 +35,7 @@ async def test_items_are_filtered_by_text_term_and_source(client):
     assert other.json()["code"] == "bad-cursor"
 
 
-async def test_coverage_counts_every_term_of_the_specification(client):
+async def test_the_coverage_of_a_corpus_states_the_number_of_its_sentences_for_every_term(client):
     corpus = await begun(client)
     await added(client, corpus, ONE, OTHER, {"text": "The man met a receptionist."})
     covered = (await client.get(f"{URL}/{corpus['id']}/coverage")).json()
@@ -67,7 +67,7 @@ async def test_editing_an_item_by_an_outdated_version_is_412(client):
     assert back.json()["etag"] not in {item["etag"], mine.headers["ETag"]}, "the same text again is another version"
 
 
-async def test_several_items_are_changed_together_or_not_at_all(client):
+async def test_a_request_that_changes_several_sentences_of_a_corpus_changes_all_or_none(client):
     corpus = await begun(client, NOTES)
     here = f"{URL}/{corpus['id']}/items"
     items = (await added(client, corpus, *({"text": f"Sentence {number}."} for number in range(4)))).json()["items"]

@@ -18,7 +18,7 @@ def changed(body=CHOICES, **changes):
     return copy.deepcopy(body) | changes
 
 
-async def test_a_new_specification_gets_version_1_and_can_be_read(client):
+async def test_a_new_word_specification_gets_version_1_and_can_be_read(client):
     made = await client.post(URL, json=CHOICES)
     assert made.status_code == 201, made.text
     assert made.headers["Location"] == f"{URL}/ward-work/versions/1"
@@ -30,7 +30,7 @@ async def test_a_new_specification_gets_version_1_and_can_be_read(client):
     assert shown["digest"].startswith("sha256:")
 
 
-async def test_adding_a_version_leaves_earlier_versions_unchanged(client):
+async def test_adding_a_version_of_a_word_specification_leaves_earlier_versions_unchanged(client):
     await client.post(URL, json=CHOICES)
     added = await client.post(f"{URL}/ward-work/versions", json=changed(title="Work, revised"))
     assert (added.status_code, added.json()["version"]) == (201, 2)
@@ -40,13 +40,13 @@ async def test_adding_a_version_leaves_earlier_versions_unchanged(client):
     assert first["digest"] != added.json()["digest"]
 
 
-async def test_sending_unchanged_content_adds_no_version(client):
+async def test_sending_a_word_specification_again_unchanged_adds_no_version(client):
     await client.post(URL, json=CHOICES)
     again = await client.post(f"{URL}/ward-work/versions", json=CHOICES)
     assert (again.status_code, again.json()["version"]) == (200, 1)
 
 
-async def test_a_specification_cannot_take_the_name_of_an_existing_or_shipped_specification(client):
+async def test_a_word_specification_cannot_take_the_name_of_an_existing_or_built_in_one(client):
     await client.post(URL, json=CHOICES)
     shipped = (await client.get(URL, params={"kind": "choices"})).json()["items"][-1]
     assert shipped["shipped"]
@@ -71,7 +71,7 @@ async def test_a_specification_created_again_after_removal_continues_its_version
     assert (await client.get(f"{URL}/ward-work/versions/1")).status_code == 404
 
 
-async def test_the_list_has_your_own_specifications_before_the_shipped_specifications(client):
+async def test_own_word_specifications_are_listed_before_the_built_in_ones(client):
     await client.post(URL, json=CHOICES)
     await client.post(URL, json=ASSOCIATION)
     names, page = [], await client.get(URL, params={"limit": 3})
@@ -87,7 +87,7 @@ async def test_the_list_has_your_own_specifications_before_the_shipped_specifica
     assert kinds == {"association"}
 
 
-async def test_every_shipped_specification_can_be_read(client):
+async def test_every_built_in_word_specification_can_be_read(client):
     listed = (await client.get(URL, params={"limit": 200})).json()["items"]
     assert len(listed) >= 5
     for one in listed:
@@ -114,7 +114,7 @@ async def test_an_invalid_specification_is_refused_naming_the_invalid_field(clie
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, pointer), answer.text
 
 
-async def test_a_new_version_must_have_the_same_name_and_kind(client):
+async def test_a_new_version_of_a_word_specification_must_keep_its_name_and_kind(client):
     await client.post(URL, json=CHOICES)
     for body, pointer in ((changed(name="another"), "/name"), (changed(ASSOCIATION, name="ward-work"), "/kind")):
         refused = await client.post(f"{URL}/ward-work/versions", json=body)
@@ -125,7 +125,7 @@ async def test_language_tags_are_normalised(client):
     assert (await client.post(URL, json=changed(language="PT-br"))).json()["language"] == "pt-BR"
 
 
-async def test_only_its_owner_can_read_a_specification(serve, guarded, worker):
+async def test_a_word_specification_can_be_read_only_by_its_owner(serve, guarded, worker):
     client = await serve(guarded)
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
     theirs = {"Authorization": f"Bearer {worker.make_key('theirs')}"}

@@ -348,7 +348,7 @@ def texts(world: World) -> set[tuple[str, str]]:
 
 
 @pytest.mark.slow
-async def test_every_field_that_can_name_a_resource_has_a_test_case(build):
+async def test_every_request_field_that_can_name_a_resource_is_tested_with_another_tenants_resource(build):
     world = await build()
     found = texts(world)
     last = {place.rpartition(".")[2].lstrip("?") for _, place in found}

@@ -26,13 +26,13 @@ async def test_a_public_answer_is_not_sent_again_to_a_cache_that_has_it(agency, 
     assert (other.status_code, other.content) == (200, first.content)
 
 
-async def test_a_head_request_has_the_tag_of_the_page(agency):
+async def test_a_head_request_for_a_page_gets_the_etag_of_the_page(agency):
     page, head = await agency.get("/registry", headers=HTML), await agency.head("/registry", headers=HTML)
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["etag"] == page.headers["etag"]
 
 
-async def test_answers_for_one_caller_get_no_tag(agency):
+async def test_responses_that_depend_on_the_caller_have_no_etag(agency):
     for path in ("/overview", "/v1/ratings"):
         answer = await agency.get(path, headers=HTML)
         assert "etag" not in answer.headers, path

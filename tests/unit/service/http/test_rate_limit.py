@@ -67,7 +67,7 @@ def test_concurrent_requests_cannot_exceed_the_limit(storage):
     asyncio.run(check())
 
 
-def test_jobs_requested_together_count_towards_the_rate_limit_together_or_not_at_all(storage):
+def test_a_request_for_several_jobs_takes_all_of_them_from_the_rate_limit_or_none(storage):
     async def check():
         async with counting("5/hour", storage) as rates:
             taken = [await take(rates, "anna", count) for count in (3, 3, 2)]
@@ -87,7 +87,7 @@ def test_each_kind_of_work_has_its_own_rate_limit(storage):
     asyncio.run(check())
 
 
-def test_a_refusal_names_the_limit_and_when_it_is_full_again(storage):
+def test_a_request_above_the_rate_limit_is_refused_with_the_limit_and_the_time_until_it_resets(storage):
     async def check():
         async with counting("2/minute", storage) as rates:
             with pytest.raises(Problem, match="2 new jobs are allowed in 60 s") as refused:

@@ -195,7 +195,7 @@ async def test_a_schedule_stores_the_default_method_if_its_request_names_none(cl
     assert answer.json()["request"]["experiment"]["method"] == "round-trip"
 
 
-async def test_several_invalid_fields_are_reported_together(client, request_body):
+async def test_several_invalid_fields_of_a_request_are_reported_in_one_response(client, request_body):
     answer = await client.post("/v1/jobs", json=request_body(seed=-1, max_calls=0, visibility="x"))
     assert [one["pointer"] for one in answer.json()["errors"]] == ["/seed", "/visibility", "/max_calls"]
 
@@ -270,7 +270,7 @@ async def test_bodies_that_are_not_strict_json_are_refused(client, body, status,
     assert_problem(answer, status, code)
 
 
-async def test_nesting_up_to_the_limit_is_accepted():
+async def test_json_is_accepted_up_to_the_maximum_nesting_depth():
     assert read_json(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)
     with pytest.raises(problems.Problem):
         read_json(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1))
@@ -282,7 +282,7 @@ async def test_a_json_number_such_as_7_0_is_read_as_an_integer():
     assert isinstance(read["seed"], int)
 
 
-async def test_a_sign_is_no_digit_of_an_integer():
+async def test_a_minus_sign_does_not_count_towards_the_maximum_number_of_digits_of_a_json_integer():
     nines = "9" * MAX_DIGITS
     assert read_json(f'{{"seed": -{nines}}}'.encode()) == {"seed": -int(nines)}
     for sign in ("", "-"):
@@ -344,17 +344,17 @@ def test_a_name_with_an_invisible_character_is_refused(body, character):
 
 
 @pytest.mark.parametrize("field", ["text", "reason", "description", "secret"])
-def test_prose_may_have_lines_and_marks_for_the_direction_of_writing(field):
+def test_free_text_fields_may_contain_line_breaks_tabs_and_marks_of_writing_direction(field):
     prose = "one\n\ttwo \u200f\u05d0"
     assert read_json(json.dumps({field: prose, "sentences": [{"text": prose}]}).encode())[field] == prose
 
 
-def test_a_setting_may_hold_line_ends():
+def test_a_setting_of_a_target_may_contain_line_breaks():
     settings = {"writing_stop": ["\n"], "body": {"q": "one\ntwo {text}"}, "instruction": "one\n\ttwo"}
     assert read_json(json.dumps({"target": {"settings": settings}}).encode())["target"]["settings"] == settings
 
 
-async def test_names_in_queries_and_columns_of_files_are_checked_too(client):
+async def test_names_in_queries_and_in_columns_of_files_may_not_contain_control_characters(client):
     sent = {"content": b"a,b\n1,2\n", "headers": {"Content-Type": "text/csv"}}
     answer = await client.post("/v1/uploads", params={"purpose": "table", "name": "a\x1b"}, **sent)
     assert (answer.status_code, "U+001B" in answer.text) == (422, True)

@@ -50,7 +50,7 @@ async def turn():
         await asyncio.sleep(0)
 
 
-async def test_a_thousand_concurrent_callers_share_one_read():
+async def test_a_thousand_concurrent_callers_of_a_cache_share_one_read():
     cache, read, _, counted = made()
     read.gate.clear()
     asked = [asyncio.create_task(cache.get("a", read)) for _ in range(1000)]
@@ -60,7 +60,7 @@ async def test_a_thousand_concurrent_callers_share_one_read():
     assert (read.reads, counted["read"]) == (1, 1)
 
 
-async def test_a_stale_value_is_returned_while_it_is_read_again():
+async def test_a_stale_cached_value_is_returned_while_it_is_read_again():
     cache, read, clock, counted = made()
     assert await cache.get("a", read) == 1
     clock.now += 0.5
@@ -73,7 +73,7 @@ async def test_a_stale_value_is_returned_while_it_is_read_again():
     assert counted == {"miss": 1, "hit": 3, "read": 2}
 
 
-async def test_a_value_older_than_the_limit_stale_s_is_read_again():
+async def test_a_cached_value_older_than_the_limit_stale_s_is_read_again():
     cache, read, clock, _ = made()
     assert await cache.get("a", read) == 1
     clock.now += 1.01
@@ -89,7 +89,7 @@ async def test_an_error_reaches_every_waiting_caller_and_is_not_cached():
     assert await cache.get("a", read) == 2
 
 
-async def test_cancelling_the_first_caller_does_not_cancel_the_read():
+async def test_cancelling_the_caller_that_began_a_cached_read_does_not_cancel_it_for_other_callers():
     cache, read, _, _ = made()
     read.gate.clear()
     first = asyncio.create_task(cache.get("a", read))
@@ -101,7 +101,7 @@ async def test_cancelling_the_first_caller_does_not_cancel_the_read():
     assert await second == 1
 
 
-async def test_the_least_recently_used_value_is_removed_first():
+async def test_the_least_recently_used_value_is_removed_from_the_cache_first():
     moments, read, _, counted = made(most=2)
     await moments.get("popular", read)
     for place in range(9):
@@ -112,7 +112,7 @@ async def test_the_least_recently_used_value_is_removed_first():
     assert read.reads == 11
 
 
-async def test_a_keep_time_of_0_turns_the_cache_off():
+async def test_a_cache_with_a_keep_time_of_0_stores_nothing():
     cache, read, _, counted = made(keep_s=0)
     assert [await cache.get("a", read) for _ in range(3)] == [1, 2, 3]
     assert counted == {"miss": 3, "read": 3}

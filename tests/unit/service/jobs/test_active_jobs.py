@@ -11,7 +11,7 @@ from tests.support.concurrency import run_concurrently
 from tests.support.jobs import new_job
 
 
-def test_concurrent_requests_do_not_exceed_the_maximum_of_unfinished_jobs_together(database_url):
+def test_the_sum_of_concurrent_requests_does_not_exceed_the_maximum_of_unfinished_jobs(database_url):
     connections = [Database(database_url) for _ in range(12)]
 
     def post(number: int) -> str:

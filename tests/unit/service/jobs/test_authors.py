@@ -31,7 +31,7 @@ async def pointer_of(client, sent):
     return answer.json()["errors"][0]["pointer"], answer.json()["detail"]
 
 
-async def test_a_job_stores_the_description_of_its_author(client):
+async def test_a_job_stores_the_description_of_the_service_that_writes_its_sentences(client):
     answer = await client.post("/v1/jobs", json=body(author=WRITER))
     assert answer.status_code == 202, answer.text
     author = answer.json()["author"]
@@ -39,7 +39,7 @@ async def test_a_job_stores_the_description_of_its_author(client):
     assert "secret" not in author
 
 
-async def test_a_job_refers_to_a_saved_author_by_id_and_does_not_store_its_secret(client, worker):
+async def test_a_job_refers_to_a_saved_writing_service_by_id_and_does_not_store_its_secret(client, worker):
     saved = (await client.post("/v1/targets", json={**WRITER, "secret": "a-key-of-the-writer"})).json()
     job = (await client.post("/v1/jobs", json=body(author={"id": saved["id"]}))).json()
     assert job["author"]["id"] == saved["id"]
@@ -51,7 +51,7 @@ async def test_a_job_refers_to_a_saved_author_by_id_and_does_not_store_its_secre
         assert targets.find(c, saved["id"], kept.tenant).sealed_secret is not None
 
 
-async def test_requests_with_different_authors_create_different_jobs(client):
+async def test_requests_with_different_writing_services_create_different_jobs(client):
     first = (await client.post("/v1/jobs", json=body(author=WRITER))).json()
     same = (await client.post("/v1/jobs", json=body(author=WRITER))).json()
     other = (await client.post("/v1/jobs", json=body(author={**WRITER, "base_url": "http://other.example/v1"}))).json()
@@ -76,14 +76,14 @@ async def test_requests_with_different_authors_create_different_jobs(client):
     ],
     ids=["missing", "idle", "unknown", "with its key", "of another kind", "unheard of", "rated"],
 )
-async def test_an_unsuitable_author_is_refused_naming_the_invalid_field(client, sent, pointer, says):
+async def test_a_service_that_cannot_write_sentences_is_refused_naming_the_invalid_field(client, sent, pointer, says):
     seen, detail = await pointer_of(client, sent)
     assert seen == pointer
     assert says in detail
     assert (await client.get("/v1/jobs")).json()["items"] == []
 
 
-async def test_a_schedules_run_uses_the_current_address_of_its_saved_author(client, worker):
+async def test_a_scheduled_run_uses_the_current_address_of_its_saved_writing_service(client, worker):
     saved = (await client.post("/v1/targets", json=WRITER)).json()
     rated = (await client.post("/v1/targets", json=RATED)).json()
     request = {"target": {"id": rated["id"]}, "experiment": WRITES, "author": {"id": saved["id"]}}

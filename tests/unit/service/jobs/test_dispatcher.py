@@ -35,7 +35,7 @@ def failures(meter: Meter) -> float:
     return meter.doorbell_failures._value.get()
 
 
-def test_workers_are_notified_of_jobs_in_order():
+def test_workers_are_notified_of_jobs_in_the_order_of_the_requests():
     heard = RecordingDoorbell()
     dispatcher = Dispatcher(heard, Meter())
     ids = [f"job_{number}" for number in range(40)]
@@ -46,7 +46,7 @@ def test_workers_are_notified_of_jobs_in_order():
     dispatcher.close()
 
 
-def test_queued_notifications_are_sent_when_the_dispatcher_closes():
+def test_notifications_to_workers_that_are_still_queued_are_sent_when_the_dispatcher_closes():
     heard = RecordingDoorbell()
     dispatcher = Dispatcher(heard, Meter())
     for job in ("one", "two", "three"):
@@ -56,7 +56,7 @@ def test_queued_notifications_are_sent_when_the_dispatcher_closes():
     assert not any(thread.name == "doorbell" for thread in threading.enumerate())
 
 
-def test_a_failed_notification_is_counted_and_does_not_stop_the_next():
+def test_a_failed_notification_to_workers_is_counted_and_does_not_stop_the_next():
     heard, meter = RecordingDoorbell(fails=True), Meter()
     dispatcher = Dispatcher(heard, meter)
     for job in ("one", "two"):
@@ -69,7 +69,7 @@ def test_a_failed_notification_is_counted_and_does_not_stop_the_next():
     dispatcher.close()
 
 
-def test_a_stalled_broker_blocks_no_request_and_overflow_is_counted():
+def test_notifying_workers_never_waits_for_a_stalled_broker_and_dropped_notifications_are_counted():
     heard, meter = RecordingDoorbell(), Meter()
     dispatcher = Dispatcher(heard, meter)
     heard.free.clear()
@@ -85,5 +85,5 @@ def test_a_stalled_broker_blocks_no_request_and_overflow_is_counted():
     dispatcher.close()
 
 
-def test_an_unused_dispatcher_closes():
+def test_a_dispatcher_that_notified_no_worker_can_be_closed():
     Dispatcher(RecordingDoorbell(), Meter()).close()

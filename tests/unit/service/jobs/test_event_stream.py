@@ -54,7 +54,7 @@ async def test_a_stream_resumes_after_last_event_id(client, request_body, worker
     assert parse(rest.text) == told[2:]
 
 
-async def test_a_stream_after_the_last_event_is_204(client, request_body, worker):
+async def test_a_request_to_resume_an_event_stream_after_its_last_event_is_answered_204(client, request_body, worker):
     job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     worker.rate(job_id)
     last = parse((await client.get(f"/v1/jobs/{job_id}/events")).text)[-1][0]
@@ -75,7 +75,7 @@ async def test_an_event_id_that_is_not_a_number_is_refused(client, request_body,
     assert (answer.status_code, answer.json()["errors"][0]["header"]) == (422, "last-event-id")
 
 
-async def test_head_of_an_event_stream_ends_at_once_and_is_not_counted(serve, settings, request_body):
+async def test_a_head_request_for_an_event_stream_ends_at_once_and_counts_as_no_stream(serve, settings, request_body):
     client = await serve(settings.model_copy(update={"max_streams": 0}))
     job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     head = await asyncio.wait_for(client.head(f"/v1/jobs/{job_id}/events"), 5)
@@ -143,7 +143,7 @@ async def follow(stream, after=0):
     return [event.type async for event in stream.follow("job", after)]
 
 
-async def test_a_thousand_followers_share_their_reads_of_the_database(monkeypatch):
+async def test_a_thousand_clients_of_one_event_stream_share_their_database_reads(monkeypatch):
     monkeypatch.setattr("service.jobs.events.POLL_S", 0.01)
     table = Table("queued")
     stream = EventStream(table.read)
@@ -154,14 +154,14 @@ async def test_a_thousand_followers_share_their_reads_of_the_database(monkeypatc
     assert table.reads < 100
 
 
-async def test_followers_survive_an_unreachable_database(monkeypatch):
+async def test_an_event_stream_continues_after_the_database_was_unreachable(monkeypatch):
     monkeypatch.setattr("service.jobs.events.POLL_S", 0.01)
     table = Table("queued", "failed")
     table.broken = 3
     assert await follow(EventStream(table.read)) == ["queued", "failed"]
 
 
-async def test_a_late_follower_gets_earlier_events(monkeypatch):
+async def test_a_client_that_joins_an_event_stream_late_also_gets_the_earlier_events(monkeypatch):
     monkeypatch.setattr("service.jobs.events.POLL_S", 0.01)
     table = Table("queued", "claimed")
     stream = EventStream(table.read)
@@ -173,7 +173,7 @@ async def test_a_late_follower_gets_earlier_events(monkeypatch):
     assert (await early, await late) == (["cancelled"], ["queued", "claimed", "cancelled"])
 
 
-async def test_the_poller_stops_when_its_last_follower_leaves():
+async def test_waiting_for_the_events_of_a_job_ends_at_its_timeout():
     stream = EventStream(Table("queued").read)
     await asyncio.wait_for(stream.wait_for_end("job", 0.1), timeout=5)
 

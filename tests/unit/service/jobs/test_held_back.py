@@ -76,7 +76,7 @@ def asked(job: jobs.Job) -> list[str]:
 
 # ---------------------------------------------------------------------------- use
 @pytest.mark.parametrize("changes", [{}, CLASSIFIER], ids=["round-trip", "alternation"])
-async def test_a_public_rating_sends_some_held_back_texts_and_still_counts_as_the_default_experiment(
+async def test_a_public_rating_sends_some_unpublished_texts_and_still_counts_as_the_default_experiment(
     agency, request_body, worker, changes
 ):
     job = stored(worker, await post(agency, request_body, **changes))
@@ -94,7 +94,7 @@ async def test_a_public_rating_sends_some_held_back_texts_and_still_counts_as_th
     assert description_of(job, method.for_kind(Kind(job.target["kind"])), calls=9) == "default"
 
 
-async def test_held_back_texts_are_drawn_anew_for_each_rating(agency, request_body, worker):
+async def test_each_public_rating_draws_its_own_sample_of_unpublished_texts(agency, request_body, worker):
     drawn = set()
     for _ in range(12):
         job = await post(agency, request_body)
@@ -103,18 +103,18 @@ async def test_held_back_texts_are_drawn_anew_for_each_rating(agency, request_bo
     assert len(drawn) > 1
 
 
-async def test_a_request_with_its_own_seed_gets_no_held_back_texts(agency, request_body, worker):
+async def test_a_request_with_its_own_seed_sends_no_unpublished_texts(agency, request_body, worker):
     job = await post(agency, request_body, seed=5)
     assert not held_in(stored(worker, job).experiment)
 
 
-async def test_equal_requests_join_one_job_although_each_would_draw_other_held_back_texts(agency, request_body):
+async def test_equal_requests_join_one_job_although_each_would_draw_other_unpublished_texts(agency, request_body):
     assert (await post(agency, request_body))["id"] == (await post(agency, request_body))["id"]
 
 
 # ---------------------------------------------------------------------------- hidden, committed to, revealed
 @pytest.mark.parametrize("changes", [{}, CLASSIFIER], ids=["round-trip", "alternation"])
-async def test_held_back_texts_are_hidden_until_the_jobs_rating_reveals_them(agency, request_body, worker, changes):
+async def test_a_job_hides_its_unpublished_texts_until_its_rating_reveals_them(agency, request_body, worker, changes):
     shown = await post(agency, request_body, **changes)
     claim = worker.claim(shown["id"])
     job = claim.job
@@ -131,7 +131,7 @@ async def test_held_back_texts_are_hidden_until_the_jobs_rating_reveals_them(age
     assert (again["status"], again["experiment"]) == ("succeeded", job.experiment)
 
 
-async def test_a_cancelled_job_never_reveals_its_held_back_texts(agency, request_body, worker):
+async def test_a_cancelled_job_never_reveals_its_unpublished_texts(agency, request_body, worker):
     job = await post(agency, request_body)
     await agency.post(f"/v1/jobs/{job['id']}/cancel")
     ended = (await agency.get(f"/v1/jobs/{job['id']}")).json()
@@ -140,7 +140,7 @@ async def test_a_cancelled_job_never_reveals_its_held_back_texts(agency, request
 
 
 @pytest.mark.parametrize("changes", [{}, CLASSIFIER], ids=["round-trip", "alternation"])
-async def test_a_request_with_a_copied_experiment_sends_none_of_its_held_back_texts(
+async def test_a_private_request_that_copies_an_experiment_sends_none_of_its_unpublished_texts(
     agency, request_body, worker, changes
 ):
     first = stored(worker, await post(agency, request_body, **changes))
@@ -172,7 +172,7 @@ async def test_a_request_with_a_copied_experiment_sends_none_of_its_held_back_te
         (written(statements=("",)), "statements: give at most 500 texts, each of 1 to 300 characters"),
     ],
 )
-async def test_a_held_back_file_without_usable_texts_is_refused_at_the_start(settings, serve, tmp_path, text, wrong):
+async def test_a_file_of_unpublished_texts_without_usable_text_stops_the_start(settings, serve, tmp_path, text, wrong):
     file = tmp_path / "held-back.toml"
     file.write_text(text)
     with pytest.raises(SpecificationError, match="ASSAY_HELD_BACK names") as refused:
@@ -180,7 +180,7 @@ async def test_a_held_back_file_without_usable_texts_is_refused_at_the_start(set
     assert wrong in str(refused.value)
 
 
-def test_a_missing_file_of_held_back_texts_is_refused(tmp_path):
+def test_a_missing_file_of_unpublished_texts_stops_the_start(tmp_path):
     with pytest.raises(SpecificationError, match="No such file"):
         read_held_back(tmp_path / "nothing.toml")
 
@@ -188,7 +188,7 @@ def test_a_missing_file_of_held_back_texts_is_refused(tmp_path):
 @pytest.mark.parametrize(
     "statement", ["{Subject} is {an_occupation:>999999999}", "{occupation.__class__} {Subject}", "{"]
 )
-async def test_a_request_with_a_held_back_pattern_that_cannot_be_filled_is_422(client, request_body, statement):
+async def test_a_request_with_an_own_sentence_pattern_that_cannot_be_filled_is_422(client, request_body, statement):
     experiment = {"method": "round-trip", "attribute": "gender", "held_back": [statement]}
     answer = await client.post("/v1/jobs", json=request_body(seed=5, experiment=experiment))
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/experiment/held_back/0")

@@ -30,7 +30,7 @@ def body(experiment=WRITES, **more):
     return {"target": RATED, "experiment": experiment, **more}
 
 
-async def test_a_job_stores_the_description_of_its_judge_and_what_it_answers(client):
+async def test_a_job_stores_the_description_of_its_judge_service_and_whether_that_answers_with_labels(client):
     answer = await client.post("/v1/jobs", json=body(judge=JUDGE))
     assert answer.status_code == 202, answer.text
     job = answer.json()
@@ -39,7 +39,7 @@ async def test_a_job_stores_the_description_of_its_judge_and_what_it_answers(cli
     assert job["experiment"]["judge"] == "labels"
 
 
-async def test_a_job_without_a_judge_has_none(client):
+async def test_a_job_requested_without_a_judge_service_has_null_as_its_judge(client):
     job = (await client.post("/v1/jobs", json=body())).json()
     assert (job["judge"], job["experiment"]["judge"]) == (None, None)
 

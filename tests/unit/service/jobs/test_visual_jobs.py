@@ -66,7 +66,7 @@ async def test_a_job_stores_the_pictures_of_its_corpus_and_the_words_of_its_spec
     assert (experiment["attribute"], answer.json()["expected"]) == ("gender", 16 * 11)
 
 
-async def test_generated_images_require_an_author(client, request_body):
+async def test_a_request_to_generate_images_must_name_the_service_that_draws_them(client, request_body):
     asked = job(request_body, drawing={"per_term": 2})
     refused = await client.post("/v1/jobs", json=asked)
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/author")
@@ -80,7 +80,7 @@ async def test_generated_images_require_an_author(client, request_body):
     }
 
 
-async def test_stored_images_of_the_same_prompts_are_used_before_an_author_is_called(client, request_body, worker):
+async def test_stored_images_of_the_same_prompts_are_reused_before_new_ones_are_generated(client, request_body, worker):
     named = await corpus(client, "drill", "yarn", "teapot")
     with worker.database.write() as c:  # in the form that a finished job stores
         items = corpus_items.all_items(c, named)
@@ -100,7 +100,7 @@ async def test_stored_images_of_the_same_prompts_are_used_before_an_author_is_ca
     assert await terms(reuse=False) == set()
 
 
-async def test_visual_stereotype_is_in_the_catalog(client):
+async def test_the_api_lists_the_method_visual_stereotype_with_its_fields(client):
     answer = await client.get("/v1/methods/visual-stereotype")
     assert answer.status_code == 200, answer.text
     assert {"pictures", "drawing", "question"} <= set(answer.json()["schema"]["properties"])

@@ -66,7 +66,7 @@ async def test_info_lists_methodology_version_methods_protocols_and_report_forma
     assert "html" in info["report_formats"]
 
 
-async def test_limits_show_how_many_new_jobs_the_rate_limit_still_allows(client, request_body):
+async def test_the_limits_resource_shows_how_many_new_jobs_the_rate_limit_still_allows(client, request_body):
     left = [(await client.get("/v1/limits")).json()["new_jobs"]["remaining"]]
     for seed in range(2):
         await client.post("/v1/jobs", json={**request_body(), "seed": seed})
@@ -156,7 +156,7 @@ async def test_the_openapi_document_has_one_problem_response_with_one_media_type
     assert "HTTPValidationError" not in document["components"]["schemas"]
 
 
-async def test_every_reference_in_the_document_resolves(document):
+async def test_every_ref_in_the_openapi_document_resolves(document):
     def references(node):
         if isinstance(node, dict):
             for key, value in node.items():
@@ -178,7 +178,7 @@ def schema_of(document, name):
     return {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
 
 
-async def test_every_example_is_valid_for_its_schema_and_for_the_service(document):
+async def test_every_request_example_of_the_openapi_document_is_valid_for_its_schema_and_is_accepted(document):
     for named, model in (
         (EXAMPLES["RatingRequest"], RatingRequest),
         (EXAMPLES["TargetDescription"], TargetDescription),

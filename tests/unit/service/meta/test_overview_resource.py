@@ -71,14 +71,14 @@ async def test_the_attention_list_links_biased_inconclusive_and_unmeasured_targe
     assert (hrefs["biased"], hrefs["job-failed"]) == (f"/v1/ratings/{biased}", f"/v1/jobs/{failed}")
 
 
-async def test_an_expired_rating_needs_attention(client, rated, worker):
+async def test_the_overview_lists_an_expired_rating_as_needing_attention(client, rated, worker):
     await rated("old")
     with worker.database.write() as c:
         c.execute(text("UPDATE ratings SET expires_at = 1"))
     assert codes(await overview(client)) == [("expired", "old")]
 
 
-async def test_the_queue_and_busy_workers_are_counted(client, request_body, worker):
+async def test_the_overview_counts_queued_and_running_jobs_and_busy_workers(client, request_body, worker):
     first = (await client.post("/v1/jobs", json=request_body(seed=1))).json()["id"]
     await client.post("/v1/jobs", json=request_body(seed=2))
     worker.claim(first)
@@ -88,7 +88,7 @@ async def test_the_queue_and_busy_workers_are_counted(client, request_body, work
     assert shown["workers"] == {"busy": 1}
 
 
-async def test_a_queue_without_a_worker_needs_attention(client, request_body, worker):
+async def test_the_overview_warns_of_a_waiting_job_that_no_worker_takes(client, request_body, worker):
     await client.post("/v1/jobs", json=request_body())
     with worker.database.write() as c:
         c.execute(text("UPDATE jobs SET next_run_at = next_run_at - 120000"))

@@ -56,7 +56,7 @@ def change(worker):
 
 # ---------------------------------------------------------------------------- by rating
 @pytest.mark.parametrize("form", EMBEDS, ids=lambda form: form.file)
-async def test_every_embed_of_a_rating_has_its_media_type_and_date_headers(client, rated, form):
+async def test_every_badge_or_embed_of_a_rating_has_its_media_type_and_date_headers(client, rated, form):
     rating_id = await rated()
     url = f"/v1/ratings/{rating_id}/{form.file}"
     answer = await client.get(url)

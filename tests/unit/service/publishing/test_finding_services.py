@@ -137,7 +137,7 @@ async def test_a_ranking_searched_for_a_service_starts_a_few_rows_above_that_ser
 
 
 @pytest.mark.parametrize("auth", ["none", "keys"])
-async def test_a_large_registry_is_read_ahead_so_that_nobody_waits_after_a_start(
+async def test_a_starting_agency_reads_its_public_registry_into_a_cache_before_the_first_request(
     settings, serve, rate, monkeypatch, auth
 ):
     for number in range(7):

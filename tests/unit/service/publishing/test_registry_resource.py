@@ -252,7 +252,7 @@ async def test_a_saved_targets_history_includes_its_earlier_addresses(client, wo
 
 
 # ---------------------------------------------------------------------------- all public ratings
-async def test_the_distribution_counts_the_newest_rating_of_each_target(client, rated, worker):
+async def test_the_distribution_of_letters_counts_only_the_newest_public_rating_of_each_service(client, rated, worker):
     await rated(1, "public")
     await rated(2, "public", target=described("sha256:01"), declared=False)
     await rated(3, "private", target=described("sha256:02"))
@@ -272,7 +272,7 @@ def described(digest):
     return {"name": "T", "kind": "translator", "protocol": "libretranslate", "url": URL, "digest": digest}
 
 
-async def test_the_dump_has_a_licence_and_every_public_rating(client, rated):
+async def test_the_registry_dump_has_a_licence_and_every_public_rating(client, rated):
     made = [
         await rated(seed, visibility) for seed, visibility in enumerate(("public", "private", "unlisted", "public"))
     ]
@@ -287,7 +287,7 @@ async def test_the_dump_has_a_licence_and_every_public_rating(client, rated):
     assert (await client.get("/v1/registry/dump.jsonl", headers=held)).status_code == 200
 
 
-async def test_a_dump_read_from_the_database_in_batches_has_each_rating_once(client, rated, monkeypatch):
+async def test_a_registry_dump_read_from_the_database_in_batches_has_each_rating_once(client, rated, monkeypatch):
     monkeypatch.setattr("service.registry.routes.RATINGS_PER_READ", 2)
     made = [await rated(seed, "public") for seed in range(5)]
     lines = (await client.get("/v1/registry/dump.jsonl")).text.splitlines()[1:]
@@ -301,7 +301,7 @@ async def dumped(client, **query):
     return header, lines, answer.headers["ETag"]
 
 
-async def test_a_dump_brought_up_to_date_equals_a_new_dump(client, rated):
+async def test_a_registry_dump_with_later_changes_applied_equals_a_new_dump(client, rated):
     made = [await rated(seed, "public") for seed in range(3)]
     header, lines, _ = await dumped(client)
     ratings = {line["id"]: line for line in lines}
@@ -321,7 +321,7 @@ async def test_a_dump_brought_up_to_date_equals_a_new_dump(client, rated):
     assert (await dumped(client, after=7))[1] == []
 
 
-async def test_the_shards_of_a_dump_have_each_rating_once(client, rated):
+async def test_the_shards_of_a_registry_dump_contain_each_rating_once(client, rated):
     made = {await rated(seed, "public") for seed in range(6)}
     shards = [await dumped(client, shard=shard, shards=3) for shard in range(3)]
     assert [(header["shard"], header["shards"]) for header, *_ in shards] == [(0, 3), (1, 3), (2, 3)]
@@ -329,7 +329,7 @@ async def test_the_shards_of_a_dump_have_each_rating_once(client, rated):
     assert (len(rating_ids), set(rating_ids)) == (6, made)
 
 
-async def test_each_part_of_the_dump_has_its_own_entity_tag(client, rated):
+async def test_each_part_of_the_registry_dump_has_its_own_etag(client, rated):
     await rated(1, "public")
     queries = [{}, {"after": 1}, {"shards": 2}, {"shards": 2, "shard": 1}, {"shards": 2, "after": 1}]
     tags = [(await dumped(client, **query))[2] for query in queries]
@@ -353,14 +353,14 @@ async def test_each_part_of_the_dump_has_its_own_entity_tag(client, rated):
         ({"since": 1}, "invalid-request", "since"),
     ],
 )
-async def test_a_part_of_the_dump_that_cannot_exist_is_refused(client, query, code, parameter):
+async def test_an_impossible_part_of_the_registry_dump_is_refused_naming_the_parameter(client, query, code, parameter):
     answer = await client.get("/v1/registry/dump.jsonl", params=query)
     assert (answer.status_code, answer.headers["Content-Type"]) == (422, "application/problem+json")
     assert (answer.json()["code"], answer.json()["errors"][0]["parameter"]) == (code, parameter)
 
 
 # ---------------------------------------------------------------------------- the log
-async def test_the_head_of_the_log_is_signed_by_the_agency(client, rated, worker):
+async def test_the_checkpoint_of_the_public_log_is_signed_by_the_agency(client, rated, worker):
     await rated(1, "public")
     head = (await client.get("/v1/log")).json()
     with worker.database.read() as c:
@@ -370,13 +370,13 @@ async def test_the_head_of_the_log_is_signed_by_the_agency(client, rated, worker
     assert head["key_id"] == key.id
 
 
-async def test_an_empty_log_has_a_signed_head(client):
+async def test_an_empty_public_log_has_the_root_of_an_empty_merkle_tree(client):
     head = await client.get("/v1/log")
     assert (head.json()["size"], digest_of(head.json()["root"])) == (0, merkle.EMPTY_HEAD)
     assert (await client.get("/v1/log", headers={"If-None-Match": head.headers["ETag"]})).status_code == 304
 
 
-async def test_the_later_log_can_be_verified_against_a_stored_head(client, rated):
+async def test_proofs_show_that_the_public_log_extends_an_earlier_head_and_contains_each_entry(client, rated):
     await rated(1, "public")
     older = (await client.get("/v1/log")).json()
     for seed in range(2, 7):
@@ -392,7 +392,7 @@ async def test_the_later_log_can_be_verified_against_a_stored_head(client, rated
         assert merkle.proves_inclusion(leaf, one["position"], 6, path, digest_of(newer["root"]))
 
 
-async def test_log_entries_are_paged_by_position(client, rated):
+async def test_entries_of_the_public_log_are_paged_by_position(client, rated):
     made = [await rated(seed, "public") for seed in range(3)]
     page = (await client.get("/v1/log/entries", params={"limit": 2})).json()
     rest = (await client.get("/v1/log/entries", params={"limit": 2, "start": page["next_start"]})).json()
@@ -414,6 +414,6 @@ async def test_log_entries_are_paged_by_position(client, rated):
         ("inclusion?position=99999999999999999999", "position"),
     ],
 )
-async def test_a_proof_beyond_the_end_of_the_log_is_refused_naming_the_parameter(client, query, parameter):
+async def test_a_merkle_proof_beyond_the_end_of_the_log_is_refused_naming_the_parameter(client, query, parameter):
     answer = await client.get(f"/v1/log/proof/{query}")
     assert (answer.status_code, answer.json()["errors"][0]["parameter"]) == (422, parameter)

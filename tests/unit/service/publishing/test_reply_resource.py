@@ -26,7 +26,7 @@ async def rating_id(client, worker, request_body):
 
 
 # ---------------------------------------------------------------------------- domains
-async def test_new_domain_has_a_token_and_the_url_to_publish_it_at(client):
+async def test_a_new_claim_to_a_host_has_a_token_and_the_url_at_which_to_publish_it(client):
     made = await client.post("/v1/domains", json={"host": "Translate.Example.com"})
     assert made.status_code == 201, made.text
     shown = made.json()
@@ -80,7 +80,7 @@ async def test_verification_of_a_domain_creates_a_job(client):
     assert again.json()["id"] == job["id"]
 
 
-async def test_domains_are_listed_and_removed(client):
+async def test_claims_to_hosts_can_be_listed_and_removed(client):
     made = [(await client.post("/v1/domains", json={"host": f"h{place}.example"})).json() for place in range(3)]
     page = await client.get("/v1/domains", params={"limit": 2})
     rest = await client.get("/v1/domains", params={"limit": 2, "cursor": page.json()["next_cursor"]})
@@ -90,7 +90,7 @@ async def test_domains_are_listed_and_removed(client):
     assert (await client.post(f"{address}/verify")).status_code == 404
 
 
-async def test_another_tenants_domain_is_404(serve, guarded, worker):
+async def test_another_tenants_claim_to_a_host_is_404(serve, guarded, worker):
     client = await serve(guarded)
     keys = [{"Authorization": f"Bearer {worker.make_key(tenant)}"} for tenant in ("acme", "other")]
     made = (await client.post("/v1/domains", json={"host": "a.example"}, headers=keys[0])).json()
@@ -103,7 +103,7 @@ async def test_another_tenants_domain_is_404(serve, guarded, worker):
 
 
 # ---------------------------------------------------------------------------- replies
-async def test_a_reply_is_shown_with_the_rating_and_does_not_change_it(client, rating_id, worker):
+async def test_an_owners_reply_is_shown_with_the_rating_and_does_not_change_it(client, rating_id, worker):
     address = f"/v1/ratings/{rating_id}"
     prove(worker)
     before = await client.get(address)

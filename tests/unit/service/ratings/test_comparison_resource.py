@@ -55,7 +55,7 @@ async def compare(client, one, other, **options):
     return await client.get(f"/v1/ratings/{one}/comparison", params={"with": other}, **options)
 
 
-async def test_a_comparison_of_two_ratings_has_effects_by_word_and_by_connection(client, rated):
+async def test_a_comparison_of_association_ratings_lists_differences_by_word_and_by_kind_of_word_pair(client, rated):
     before, after = await rated(**association(0.3)), await rated(**association(0.0))
     answer = await compare(client, before, after)
     assert answer.status_code == 200, answer.text

@@ -155,7 +155,7 @@ async def test_only_its_owner_can_re_rate_a_rating(serve, guarded, worker, reque
     assert (await client.get(f"/v1/ratings/{rating_id}/methodologies")).status_code == 200
 
 
-async def test_letters_are_listed_by_methodology_version_with_the_original_letter_first(client, rated, worker):
+async def test_the_letters_of_a_rating_under_each_methodology_version_are_listed_original_first(client, rated, worker):
     rating_id = await rated()
     keep(worker, rating_id)
     listed = await client.get(f"/v1/ratings/{rating_id}/methodologies")
@@ -167,7 +167,7 @@ async def test_letters_are_listed_by_methodology_version_with_the_original_lette
 
 
 # ---------------------------------------------------------------------------- the preview
-async def test_a_rating_shows_no_preview_without_a_next_methodology_version(client, rated, worker):
+async def test_a_rating_shows_no_letter_under_a_next_methodology_version_if_none_is_announced(client, rated, worker):
     rating_id = await rated()
     keep(worker, rating_id)
     shown = (await client.get(f"/v1/ratings/{rating_id}")).json()
@@ -188,7 +188,7 @@ async def test_a_re_rated_rating_shows_its_letter_under_the_next_methodology_ver
     assert (await client.get("/v1/methodology")).json()["next"] == "2.0.0"
 
 
-async def test_a_new_preview_changes_the_etag_of_a_rating(serve, settings, rated, worker):
+async def test_a_letter_under_the_next_methodology_version_changes_the_etag_of_a_rating(serve, settings, rated, worker):
     rating_id = await rated()
     client = await serve(settings, methodologies=WITH_NEXT)
     before = (await client.get(f"/v1/ratings/{rating_id}")).headers["ETag"]
@@ -197,12 +197,12 @@ async def test_a_new_preview_changes_the_etag_of_a_rating(serve, settings, rated
     assert (after.status_code, after.headers["ETag"] == before) == (200, False)
 
 
-async def test_the_application_uses_the_shipped_methodologies(settings, rings):
+async def test_by_default_the_agency_uses_the_methodology_versions_included_in_the_package(settings, rings):
     app = create_app(settings, validator=None, doorbell=rings)
     assert app.state.service.methodologies is shipped()
 
 
-async def test_what_a_page_of_ratings_shows_beside_them_is_read_in_four_sql_statements(rated, worker):
+async def test_annotations_of_a_list_of_ratings_are_read_in_four_sql_statements_whatever_its_length(rated, worker):
     ids = [await rated(seed=seed) for seed in range(4)]
     with worker.database.read() as c:
         page, counts = ratings.page(c, "default", limit=10), []

@@ -56,7 +56,7 @@ async def units(client, rating_id, query="", **options):
         ("?q=nobody", []),
     ],
 )
-async def test_observations_are_filtered_by_part_answer_failure_and_text(client, rated, query, places):
+async def test_answers_of_a_rating_can_be_filtered_by_component_value_failure_and_text(client, rated, query, places):
     assert await units(client, await rated(), query) == [FACTS[place][0] for place in places]
 
 

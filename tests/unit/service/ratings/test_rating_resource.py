@@ -25,7 +25,7 @@ def rated(client, request_body, worker):
     return rated
 
 
-async def test_a_rating_is_the_stored_document(client, rated):
+async def test_the_rating_resource_returns_the_stored_rating_and_private_cache_headers(client, rated):
     rating_id = await rated()
     answer = await client.get(f"/v1/ratings/{rating_id}")
     rating = answer.json()
@@ -107,7 +107,7 @@ async def test_ratings_are_paged(client, rated):
     assert [one["id"] for one in page.json()["items"] + rest.json()["items"]] == made[::-1]
 
 
-async def test_latest_is_the_newest_rating_of_a_target(client, rated):
+async def test_ratings_latest_returns_the_newest_rating_of_a_target(client, rated):
     await rated(seed=1)
     newest = await rated(seed=2)
     answer = await client.get("/v1/ratings/latest", params={"target_url": "http://127.0.0.1:5000"})
@@ -115,18 +115,18 @@ async def test_latest_is_the_newest_rating_of_a_target(client, rated):
     assert answer.headers["Content-Location"] == f"/v1/ratings/{newest}"
 
 
-async def test_latest_of_an_unrated_target_is_404_and_starts_no_job(client):
+async def test_ratings_latest_for_an_unrated_target_is_404_and_starts_no_job(client):
     answer = await client.get("/v1/ratings/latest", params={"target_url": "http://nobody"})
     assert (answer.status_code, answer.json()["code"]) == (404, "no-rating")
     assert (await client.get("/v1/jobs")).json()["items"] == []
 
 
-async def test_latest_for_an_unknown_attribute_names_the_nearest_known_one(client):
+async def test_ratings_latest_for_an_unknown_attribute_suggests_the_nearest_known_attribute(client):
     answer = await client.get("/v1/ratings/latest", params={"target_url": "http://nobody", "attribute": "religon"})
     assert "no attribute 'religon'; did you mean 'religion'?" in answer.json()["errors"][1]["detail"]
 
 
-async def test_latest_is_409_if_several_ratings_match(client, rated):
+async def test_ratings_latest_is_409_if_ratings_for_several_attributes_match(client, rated):
     gender, race = await rated(seed=1), await rated(seed=2, attribute="race")
     query = {"target_url": "http://127.0.0.1:5000"}
     answer = await client.get("/v1/ratings/latest", params=query)
@@ -136,7 +136,7 @@ async def test_latest_is_409_if_several_ratings_match(client, rated):
     assert chosen.json()["id"] == race
 
 
-async def test_latest_requires_a_target_url(client):
+async def test_ratings_latest_requires_the_parameter_target_url(client):
     assert (await client.get("/v1/ratings/latest")).json()["errors"][0]["parameter"] == "target_url"
 
 

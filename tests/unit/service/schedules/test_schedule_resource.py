@@ -259,7 +259,7 @@ async def rated(client, worker, document: dict[str, Any] | None = None, **change
     return worker.rate((await client.post("/v1/jobs", json=body)).json()["id"], **(document or {}))
 
 
-async def test_a_watch_names_a_rating_and_its_runs_ask_some_of_its_cases(client, worker):
+async def test_a_schedule_that_watches_a_rating_for_silent_changes_runs_private_jobs_on_that_rating(client, worker):
     rating_id = await rated(client, worker)
     answer = await post(client, request={"rating": rating_id}, cron=None, interval_s=86_400)
     assert answer.status_code == 201, answer.text
@@ -290,7 +290,7 @@ async def changed_watch(client, worker, target: dict[str, Any]) -> tuple[str, st
     return schedule_id, rating_id
 
 
-async def test_a_rating_has_one_watch_of_a_tenant(client, worker):
+async def test_a_tenant_can_have_only_one_schedule_that_watches_a_rating_for_silent_changes(client, worker):
     rating_id, other_id = await rated(client, worker), await rated(client, worker)
     request = {"request": {"rating": rating_id}, "cron": None, "interval_s": 86_400}
     answers = await asyncio.gather(*(post(client, **request) for _ in range(4)))
@@ -305,7 +305,7 @@ async def test_a_rating_has_one_watch_of_a_tenant(client, worker):
     assert (await post(client, **request)).status_code == 201
 
 
-async def test_a_watch_runs_once_at_a_time_and_once_an_hour_on_request(client, worker):
+async def test_a_check_for_silent_changes_cannot_be_run_while_another_is_unfinished_or_twice_in_an_hour(client, worker):
     rating_id = await rated(client, worker)
     watch = (await post(client, request={"rating": rating_id}, cron=None, interval_s=86_400)).json()
     address = f"/v1/schedules/{watch['id']}/run"
@@ -325,7 +325,7 @@ async def test_a_watch_runs_once_at_a_time_and_once_an_hour_on_request(client, w
     assert (await client.post(address)).status_code == 202
 
 
-async def test_a_watch_shows_its_service_its_newest_change_and_the_state_of_the_new_rating(client, worker):
+async def test_a_schedule_that_watches_a_rating_shows_a_detected_change_and_the_job_that_rates_again(client, worker):
     target_id = await saved_target(client)
     schedule_id, rating_id = await changed_watch(client, worker, {"id": target_id})
     address = f"/v1/schedules/{schedule_id}"
@@ -348,7 +348,7 @@ async def test_a_watch_shows_its_service_its_newest_change_and_the_state_of_the_
     assert (await client.patch(address, json={"name": "x"})).json()["watch"] == again["watch"]
 
 
-async def test_the_page_of_a_service_lists_its_watches_and_the_state_of_the_new_rating(serve, worker):
+async def test_the_page_of_a_service_shows_a_detected_silent_change_and_the_new_rating_that_follows(serve, worker):
     client = await serve(pages=True)
     target_id = await saved_target(client)
     schedule_id, rating_id = await changed_watch(client, worker, {"id": target_id})
@@ -370,11 +370,11 @@ async def test_the_page_of_a_service_lists_its_watches_and_the_state_of_the_new_
     assert f"/ratings/{new}" in page
 
 
-async def test_a_schedule_that_rates_has_no_watch(client):
+async def test_a_schedule_that_requests_ratings_has_null_in_the_field_watch(client):
     assert (await post(client)).json()["watch"] is None
 
 
-async def test_a_schedule_says_whether_it_rates_runs_a_suite_or_watches(client, worker):
+async def test_the_kind_of_a_schedule_is_rating_suite_or_watch(client, worker):
     suite = {"target": TRANSLATOR, "methods": ["round-trip"], "attributes": ["gender"]}
     requests = [schedule()["request"], suite, {"rating": await rated(client, worker)}]
     kinds = [(await post(client, request=request)).json()["kind"] for request in requests]
@@ -382,13 +382,13 @@ async def test_a_schedule_says_whether_it_rates_runs_a_suite_or_watches(client, 
 
 
 @pytest.mark.parametrize("cases", [19, 51])
-async def test_a_watch_has_20_to_50_cases(client, worker, cases):
+async def test_watching_a_rating_for_silent_changes_with_under_20_or_over_50_cases_is_refused(client, worker, cases):
     request = {"rating": await rated(client, worker), "cases": cases}
     answer = await post(client, request=request)
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/request/cases")
 
 
-async def test_a_rating_that_cannot_be_watched_is_refused_with_the_reason(client, worker):
+async def test_a_schedule_that_watches_an_unsuitable_rating_for_changes_is_refused_with_the_reason(client, worker):
     secret = {"target": TRANSLATOR | {"secret": "sesame-street"}}
     refused = {
         "rat_unknown": "you have no rating",

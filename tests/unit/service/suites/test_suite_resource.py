@@ -48,7 +48,7 @@ def pointer_of(answer) -> str:
 
 
 # ---------------------------------------------------------------------------- new jobs
-async def test_each_combination_of_method_and_language_becomes_a_job_and_a_cell_of_the_matrix(client, rings):
+async def test_each_combination_of_method_and_language_in_a_suite_becomes_a_job(client, rings):
     answer = await post(client)
     assert answer.status_code == 202, answer.text
     profile = answer.json()
@@ -82,7 +82,7 @@ async def test_a_suite_without_methods_and_attributes_uses_all_that_fit_the_kind
     assert len(await jobs_of(client)) == profile["progress"]["cells"]
 
 
-async def test_cells_of_methods_without_languages_have_null_as_their_column(client):
+async def test_in_the_result_of_a_suite_methods_without_languages_have_null_as_their_column(client):
     profile = (
         await post(client, target=EMBEDDER, methods=None, languages=None, attributes=["gender", "religion"])
     ).json()
@@ -91,7 +91,7 @@ async def test_cells_of_methods_without_languages_have_null_as_their_column(clie
     assert cells_of(profile)[0]["column"] is None
 
 
-async def test_suite_settings_apply_to_all_cells_and_method_settings_to_their_method(client):
+async def test_settings_of_a_suite_apply_to_all_its_jobs_and_those_of_a_method_to_its_jobs(client):
     given = {"confidence": 0.9, "delta": 0.2, "settings": {"round-trip": {"texts_per_block": 10, "delta": 0.3}}}
     await post(client, **given)
     seen = {(job["experiment"]["method"], job["experiment"]["delta"]) for job in await jobs_of(client)}
@@ -159,7 +159,7 @@ async def test_only_new_jobs_of_a_suite_count_towards_the_rate_limit(serve, sett
 
 
 # ---------------------------------------------------------------------------- the profile
-async def test_a_profile_has_the_letter_of_every_cell_and_the_worst_letter(client, worker):
+async def test_the_result_of_a_suite_has_the_letter_of_every_job_and_the_worst_letter(client, worker):
     address = (await post(client)).headers["Location"]
     cells = cells_of((await client.get(address)).json())
     fair = {"BS": 0.001, "DSBS": 0.001, "UCS": 0.998}
@@ -197,7 +197,7 @@ async def test_the_report_of_a_suite_shows_its_matrix_with_links_to_the_ratings(
     assert again.status_code == 304
 
 
-async def test_a_failed_cell_shows_the_reason_and_the_worst_letter_is_not_declared(client, worker):
+async def test_a_suite_with_a_failed_job_shows_the_reason_and_does_not_declare_its_worst_letter(client, worker):
     answer = await post(client, methods=["round-trip"])
     one, other = cells_of(answer.json())
     worker.rate(one["job"])
@@ -208,7 +208,7 @@ async def test_a_failed_cell_shows_the_reason_and_the_worst_letter_is_not_declar
     assert (profile["worst"]["letter"], profile["worst"]["declared"]) == ("DSBS", False)
 
 
-async def test_a_cell_without_a_letter_shows_the_reason(client, worker):
+async def test_a_suite_shows_the_reason_for_a_rating_without_a_letter(client, worker):
     answer = await post(client, methods=["round-trip"], languages=["es"])
     worker.rate(cells_of(answer.json())[0]["job"], letter=None, declared=False)
     profile = (await client.get(answer.headers["Location"])).json()
@@ -218,7 +218,7 @@ async def test_a_cell_without_a_letter_shows_the_reason(client, worker):
     assert profile["worst"] is None
 
 
-async def test_polling_an_unchanged_profile_answers_304(client, worker):
+async def test_polling_the_unchanged_result_of_a_suite_answers_304(client, worker):
     answer = await post(client)
     first = await client.get(answer.headers["Location"])
     same = {"If-None-Match": first.headers["ETag"]}
@@ -227,7 +227,7 @@ async def test_polling_an_unchanged_profile_answers_304(client, worker):
     assert (await client.get(answer.headers["Location"], headers=same)).status_code == 200
 
 
-async def test_prefer_wait_answers_when_the_last_cell_has_ended(client, worker):
+async def test_a_suite_requested_with_prefer_wait_is_answered_when_its_last_job_has_ended(client, worker):
     async def work() -> None:
         for _ in range(500):
             if len(waiting := await jobs_of(client)) == 2:
@@ -253,7 +253,7 @@ async def test_suites_are_listed_newest_first_with_their_progress(client):
     assert [one["id"] for one in rest.json()["items"]] == [ids[0]]
 
 
-async def test_a_suite_works_the_same_way_on_postgres(serve, settings, postgres_url):
+async def test_on_postgres_suites_can_be_requested_repeated_cancelled_and_scheduled(serve, settings, postgres_url):
     client = await serve(settings.model_copy(update={"database_url": postgres_url}))
     made = await client.post("/v1/suites", json=suite(), headers={"Idempotency-Key": "one"})
     assert made.status_code == 202, made.text
@@ -320,7 +320,7 @@ async def test_an_invalid_suite_is_refused_naming_the_invalid_field(client, chan
     assert await jobs_of(client) == []
 
 
-async def test_a_method_that_rates_none_of_the_services_is_named(client):
+async def test_a_suite_with_a_method_that_can_rate_none_of_its_services_is_refused_naming_the_method(client):
     answer = await post_several(client, EMBEDDER, TRANSLATOR, methods=["association", "alternation"], languages=None)
     assert pointer_of(answer) == "/methods/1"
     assert answer.json()["detail"] == "the suite has no cell for 'alternation'"
@@ -331,7 +331,7 @@ async def test_languages_are_refused_if_no_method_has_languages(client):
     assert pointer_of(answer) == "/languages/0"
 
 
-async def test_a_suite_of_more_than_fifty_cells_is_refused(client):
+async def test_a_suite_of_more_than_fifty_combinations_is_refused(client):
     many = ["es", "fr", "de", "it", "pt", "nl", "sv", "da", "pl", "cs", "tr", "fi", "ro", "hu"]
     answer = await post(client, methods=["round-trip"], attributes=None, languages=many)
     assert answer.status_code == 422
@@ -418,7 +418,7 @@ async def test_services_without_a_rating_share_the_last_rank(client, worker):
     assert [(one["rank"], one["target"]["name"]) for one in profile["services"]] == [(1, "V"), (2, "T"), (2, "U")]
 
 
-async def test_methods_that_cannot_rate_a_service_are_left_out_for_it(client):
+async def test_a_suite_of_several_services_rates_each_only_by_methods_that_fit_its_kind(client):
     made = (await post_several(client, TRANSLATOR, EMBEDDER, methods=["round-trip", "association"])).json()
     methods = {one["target"]["name"]: [row["method"] for row in one["rows"]] for one in made["services"]}
     assert methods == {"T": ["round-trip"], "E": ["association"]}
@@ -439,7 +439,7 @@ async def test_a_suite_with_both_or_neither_of_target_and_targets_is_refused(cli
         assert (answer.status_code, "either target or targets" in answer.text) == (422, True)
 
 
-async def test_a_suite_of_more_than_500_cells_for_all_services_is_refused(client):
+async def test_a_suite_of_more_than_500_combinations_for_all_services_is_refused(client):
     many = [TRANSLATOR | {"base_url": f"http://127.0.0.1:{port}"} for port in range(6000, 6050)]
     languages = ["es", "fr", "de", "it", "pt", "nl"]
     answer = await post_several(client, *many, methods=["round-trip", "one-hop"], languages=languages)
@@ -463,7 +463,7 @@ async def test_a_suite_of_several_services_is_not_shown_to_other_tenants(serve, 
 
 
 # ---------------------------------------------------------------------------- plans
-async def test_a_suites_plan_is_the_sum_of_its_cells_and_stores_nothing(client, rings):
+async def test_the_plan_of_a_suite_is_the_sum_of_the_plans_of_its_jobs_and_stores_nothing(client, rings):
     body = suite(targets=[TRANSLATOR, SECOND], latency_s=0.8, price_per_call=0.01)
     del body["target"]
     planned = await client.post("/v1/suites/plan", json=body)
@@ -481,7 +481,7 @@ async def test_a_suites_plan_is_the_sum_of_its_cells_and_stores_nothing(client, 
     assert made["progress"]["expected"] == plan["questions"]
 
 
-async def test_the_plan_of_a_suite_lists_omitted_cells(client):
+async def test_the_plan_of_a_suite_lists_combinations_that_it_omits_with_the_reason(client):
     answer = await client.post("/v1/suites/plan", json=suite(attributes=["gender", "race"]))
     omitted = answer.json()["omitted"]
     assert {one["method"] for one in omitted} == {"one-hop"}

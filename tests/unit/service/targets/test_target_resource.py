@@ -41,7 +41,7 @@ async def test_a_saved_target_can_be_read_but_not_its_secret(client):
     assert "secret" not in shown
 
 
-async def test_a_target_without_a_secret_has_no_secret_hint(client):
+async def test_a_saved_target_without_a_secret_has_null_as_its_secret_hint(client):
     assert (await save(client, protocol="libretranslate", secret=None)).json()["secret_hint"] is None
 
 

@@ -62,7 +62,7 @@ async def test_a_table_is_stored_with_a_summary_of_its_columns(client):
     ]
 
 
-async def test_equal_bytes_are_stored_once_per_purpose(client):
+async def test_equal_uploads_for_the_same_purpose_are_stored_once(client):
     trials = b"concept,level,chose\nnurse,0.5,first\n"
     first = await send(client, trials)
     again = await send(client, trials, name="another name")
@@ -208,7 +208,7 @@ async def test_requests_about_one_table_read_with_another_decimal_sign_create_di
     assert job_ids[0] != job_ids[1] == job_ids[2]
 
 
-async def test_truth_must_be_a_column_of_the_table_and_an_error_names_that_field(client, request_body):
+async def test_the_field_truth_must_name_a_column_of_the_table_or_the_error_names_that_field(client, request_body):
     content = "sex,pay,stayed\n" + "".join(f"{'mf'[number % 2]},{number},{number % 3 % 2}\n" for number in range(200))
     query = {"purpose": "table", "name": "people"}
     upload = (await client.post("/v1/uploads", params=query, content=content, headers={"Content-Type": CSV})).json()
@@ -306,7 +306,7 @@ async def test_a_target_that_names_another_tenants_embedding_is_refused(app, cli
         assert caught.value.field == "settings.upload"
 
 
-async def test_uploaded_trials_are_read_back_as_counts(app, client):
+async def test_an_uploaded_table_of_choices_is_read_back_as_counts_of_choices(app, client):
     one_each = b"concept,level,chose,subject\nnurse,0.5,first,a\nnurse,0.5,second,a\nnurse,1,second,b\n"
     upload = (await send(client, one_each, "trials")).json()
     assert upload["summary"]["subjects"] == 2

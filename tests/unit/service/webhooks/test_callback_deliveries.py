@@ -74,7 +74,7 @@ async def test_a_callback_gets_exactly_one_notice_when_its_job_ends(client, ende
     assert [delivery["type"] for delivery in items] == ["job.succeeded"]
 
 
-async def test_the_delivery_of_another_job_is_404(client, ended, request_body):
+async def test_a_callback_delivery_is_404_under_the_address_of_another_job(client, ended, request_body):
     url, other = await ended(), await ended(seed=99)
     (line,) = (await client.get(f"{url}/deliveries")).json()["items"]
     quiet = (await client.post("/v1/jobs", json=request_body(seed=98))).json()

@@ -157,7 +157,7 @@ async def test_rotating_a_secret_shows_the_new_secret_and_the_expiry_of_the_old_
 
 
 # ---------------------------------------------------------------------------- deliveries
-async def test_a_ping_is_a_delivery_with_its_attempts(client, worker):
+async def test_a_test_ping_of_a_webhook_is_shown_as_a_delivery_with_its_attempts(client, worker):
     url = (await create(client)).headers["Location"]
     pinged = await client.post(f"{url}/ping")
     assert (pinged.status_code, pinged.json()["state"], pinged.json()["tries"]) == (202, "waiting", [])

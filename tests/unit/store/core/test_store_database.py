@@ -67,7 +67,7 @@ def test_running_job_without_a_lease_is_refused(database, queued):
         c.execute(text("UPDATE jobs SET status = 'running' WHERE id = :id"), {"id": job.id})
 
 
-def test_error_of_an_invalid_statement_shows_no_parameters_and_is_not_an_outage(database):
+def test_error_of_an_invalid_sql_statement_does_not_show_the_parameters(database):
     with pytest.raises(SQLAlchemyError) as defect, database.read() as c:
         c.execute(text("SELECT nothing FROM nowhere WHERE secret = :secret"), {"secret": "hunter2"})
     assert "hunter2" not in str(defect.value)

@@ -28,7 +28,7 @@ def test_migrations_create_the_tables_of_the_schema(database):
         assert compare_metadata(MigrationContext.configure(c), metadata) == []
 
 
-def test_every_table_is_defined_in_the_module_of_its_noun():
+def test_every_database_table_is_defined_in_a_module_named_tables_outside_the_folder_core():
     modules = {path for path in Path(store.__file__).parent.rglob("*.py") if " = define_table(" in path.read_text()}
     assert {path.name for path in modules} == {"tables.py"}
     assert "core" not in {path.parent.name for path in modules}

@@ -56,7 +56,7 @@ def counted(c, tenant: str = "acme") -> int:
     return sum(by_kind.values())
 
 
-def test_counts_equal_the_stored_rows_after_adding_changing_and_removing(database):
+def test_the_counted_storage_of_a_tenant_equals_its_stored_rows_after_adding_changing_and_removing(database):
     with database.write() as c:
         for number in range(3):
             targets.add(c, target(10 * KB, id=f"tgt_{number}"))
@@ -121,7 +121,7 @@ def test_a_job_above_the_quota_is_refused(database_url):
         database.close()
 
 
-def test_concurrent_uploads_do_not_exceed_their_quota_together(database_url):
+def test_the_sum_of_concurrent_uploads_does_not_exceed_their_quota(database_url):
     content, most = b"x" * 120 * KB, 1000 * KB
     connections = [Database(database_url) for _ in range(12)]
 
@@ -141,7 +141,7 @@ def test_concurrent_uploads_do_not_exceed_their_quota_together(database_url):
 
 
 @pytest.mark.parametrize("kind", ["targets", "jobs"])
-def test_concurrent_requests_do_not_exceed_the_quota_together(database_url, kind):
+def test_the_sum_of_concurrent_requests_does_not_exceed_the_storage_quota(database_url, kind):
     connections = [Database(database_url, quota=1000 * KB) for _ in range(12)]
 
     def send(number: int) -> bool:

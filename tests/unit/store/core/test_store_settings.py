@@ -16,7 +16,7 @@ def _empty_environment(monkeypatch):
         monkeypatch.delenv(name)
 
 
-def test_default_settings_suit_one_machine():
+def test_by_default_the_agency_uses_sqlite_in_the_home_folder_no_broker_and_no_api_keys():
     settings = Settings()
     assert settings.resolved_database_url == f"sqlite:///{Path.home()}/.assay/assay.db"
     assert (settings.broker_url, settings.keys_required, settings.egress_networks) == (None, False, ())
@@ -72,7 +72,7 @@ def test_api_keys_are_required_unless_the_service_listens_on_loopback_without_a_
         ({"broker_url": "redis://queue", "limits_url": ""}, "redis://queue"),
     ],
 )
-def test_rates_and_calls_are_counted_in_the_redis_that_is_named_or_in_the_broker(arguments, redis):
+def test_rates_and_calls_are_counted_in_the_redis_of_the_settings_or_else_in_the_redis_broker(arguments, redis):
     assert Settings(**arguments).redis_url == redis
 
 
@@ -88,7 +88,7 @@ def test_rates_and_calls_are_counted_in_the_redis_that_is_named_or_in_the_broker
         {"limits_url": "amqp://queue"},
     ],
 )
-def test_invalid_setting_is_refused(arguments):
+def test_an_invalid_setting_of_the_agency_is_refused(arguments):
     with pytest.raises(ValidationError):
         Settings(**arguments)
 

@@ -186,7 +186,7 @@ def test_edited_sentence_keeps_its_original_and_its_latest_previous_texts(databa
     assert (former[0], former[1], former[-1]) == ("Text 0.", "Text 10.", "Text 28.")
 
 
-def test_sentence_cannot_be_edited_into_a_duplicate(database, corpus):
+def test_a_sentence_cannot_be_edited_into_a_duplicate_of_another_in_its_corpus(database, corpus):
     one = corpus()
     first, second = added(database, one, sentence("One."), sentence("Two.")).items
     with pytest.raises(ItemTaken, match=first.id), database.write() as c:
@@ -211,7 +211,7 @@ def test_removed_item_can_be_added_again(database, corpus):
     assert texts(database, one) == [sentence().text]
 
 
-def test_sentences_of_own_and_shared_corpora_with_the_same_specification_are_found(database, corpus):
+def test_reusable_sentences_come_from_own_and_shared_corpora_with_the_same_word_specification(database, corpus):
     mine = corpus(rules=RULES)
     for number, special in enumerate(
         [

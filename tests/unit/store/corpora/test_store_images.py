@@ -103,7 +103,7 @@ def test_thumbnails_have_the_permissions_of_their_images_and_old_images_have_no_
     assert thumbnails("rival") == {new.digest: new.thumbnail}
 
 
-def test_images_that_a_tenant_cannot_read_are_listed_in_the_given_order(database, kept, put_into_a_corpus):
+def test_images_that_the_tenant_may_not_read_are_listed_in_the_requested_order(database, kept, put_into_a_corpus):
     asked = ["sha256:" + "c" * 64, kept, *(f"sha256:{place:064d}" for place in range(VALUES_A_QUERY))]
     with database.read() as c:
         assert images.missing(c, asked, "acme") == [asked[0], *asked[2:]]

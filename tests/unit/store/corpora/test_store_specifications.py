@@ -13,7 +13,7 @@ WORDS = ChoiceWords("gender", "women", "men", (("she", "he"),), {"nurse": 0.9, "
 NEW = Specification("ward", "Ward", "choices", "en", "ours", WORDS)
 
 
-def test_stored_specification_is_read_back_with_its_name_in_its_words(database):
+def test_a_word_specification_is_read_back_as_stored_with_its_name_added_to_its_words(database):
     with database.write() as c:
         kept = specifications.add(c, "acme", NEW)
     with database.read() as c:
@@ -22,7 +22,7 @@ def test_stored_specification_is_read_back_with_its_name_in_its_words(database):
     assert found.as_specification() == replace(NEW, words=replace(WORDS, name="ward"))
 
 
-def test_specification_is_found_by_name_and_version_number_and_its_newest_version_by_name_alone(database):
+def test_a_word_specification_is_found_by_name_and_version_and_its_newest_version_by_name_alone(database):
     with database.write() as c:
         specifications.add(c, "acme", NEW)
         newest, made = specifications.add_version(c, "acme", replace(NEW, title="Second"))
@@ -44,7 +44,7 @@ def test_another_tenant_can_neither_read_nor_change_a_specification(database):
         assert specifications.add(c, "rival", NEW).version == 1
 
 
-def test_shipped_specifications_can_be_read_by_every_tenant(database):
+def test_built_in_word_specifications_can_be_read_by_every_tenant(database):
     with database.read() as c:
         for name, ours in shipped().items():
             found = specifications.find(c, "acme", name)

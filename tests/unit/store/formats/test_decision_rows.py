@@ -17,7 +17,7 @@ def read(content: bytes, columns=("sex", "hired"), media_type=CSV, **more) -> De
     return DecisionTable.read(read_decisions(io.BytesIO(content), media_type, columns, **more))
 
 
-def test_people_are_counted_by_the_named_columns_and_their_names_are_not_kept():
+def test_a_file_of_decisions_is_read_as_counts_of_people_by_the_chosen_columns_without_other_columns():
     table = read(HEADER + b"Ann,F,yes,1,1\nBob,M,no,2,1\nEve,F,yes,3,1\nKim,,no,4,1\n")
     sexes, hired = ([(*column.values, None)[code] for code in column.codes] for column in table.columns)
     assert sorted(zip(table.counts, map(str, sexes), hired, strict=True)) == [
@@ -37,11 +37,11 @@ def test_values_that_differ_only_in_surrounding_blanks_or_unicode_form_are_equal
 @pytest.mark.parametrize(
     ("cell", "text"), [(True, "true"), (False, "false"), (3.0, "3"), (2.5, "2.5"), (7, "7"), (None, ""), (" a ", "a")]
 )
-def test_a_typed_cell_has_the_text_that_a_request_names(cell, text):
+def test_a_number_or_truth_value_in_a_table_matches_the_text_by_which_a_request_names_it(cell, text):
     assert as_text(cell) == text
 
 
-def test_a_parquet_file_is_counted_as_the_same_file_in_csv():
+def test_a_parquet_file_of_decisions_gives_the_same_counts_as_the_same_table_in_csv():
     pa = pytest.importorskip("pyarrow", reason="pyarrow is one of the optional packages (extra `real`)")
     from pyarrow import parquet
 

@@ -44,7 +44,7 @@ def refusal(content: bytes) -> ImageRefused:
 
 
 @pytest.mark.parametrize(("kind", "media_type"), KINDS.items())
-def test_image_facts_are_digest_media_type_and_size(kind, media_type):
+def test_reading_an_image_gives_its_digest_media_type_width_and_height(kind, media_type):
     content = encoded(kind)
     assert read_image(content) == ImageFacts(f"sha256:{sha256(content).hexdigest()}", media_type, 64, 48)
 

@@ -148,13 +148,13 @@ def test_invalid_csv_is_refused_with_line_and_column(content, message, line, col
         (b"concept,level,chose_second,trials\nnurse,1,0,1.5\n", 2, "trials"),
     ],
 )
-def test_invalid_trials_are_refused_with_line_and_column(content, line, column):
+def test_an_invalid_table_of_forced_choices_is_refused_with_line_and_column(content, line, column):
     with pytest.raises(Unreadable) as caught:
         inspected(content, "trials")
     assert (caught.value.line, caught.value.column) == (line, column)
 
 
-def test_three_formats_of_trials_give_the_same_counts():
+def test_a_table_of_forced_choices_gives_the_same_counts_in_each_of_three_formats():
     named = b"concept,level,chose\nnurse,0.5,first\nnurse,0.5,second\n"
     numbered = b"concept,level,chose_second\nnurse,0.5,0\nnurse,0.50,1\n"
     counted = b"level,concept,trials,chose_second\n.5,nurse,2,1\n"
@@ -272,7 +272,7 @@ def test_a_table_with_semicolons_and_points_as_thousands_separators_is_refused_w
     assert [row["age"] for row in rows(content.replace(b";", b","))] == [34, 45, 51]
 
 
-def test_the_note_on_signs_between_thousands_follows_the_decimal_sign_of_the_column():
+def test_only_a_table_in_which_thousands_separators_were_removed_has_a_note_about_them():
     points, commas = b"a,b\nx,1.234\ny,2.345\n", b'a,b\nx,"1,234"\ny,"2,345"\n'
     assert [row["b"] for row in rows(points)] == [1.234, 2.345]
     assert "signs between thousands" not in str(inspected(points).get("notes"))
@@ -304,7 +304,7 @@ def test_a_header_of_80_kb_is_split_at_its_semicolons():
 
 
 @pytest.mark.parametrize("line", ["sep=\r\n", 'sep="\n', "sep=1\n"])
-def test_a_first_line_such_as_sep_can_name_usual_separators_only(line):
+def test_a_csv_file_whose_line_sep_names_an_unusual_separator_is_refused(line):
     with pytest.raises(Unreadable):
         inspected(f"{line}a,b\n1,2\n".encode())
 
@@ -316,7 +316,7 @@ def test_a_stored_table_that_would_be_read_differently_today_is_refused_until_it
         table.read_rows(file, CSV, earlier, None)
 
 
-def test_the_notes_of_a_summary_state_how_cells_were_read():
+def test_the_summary_of_an_uploaded_table_has_notes_on_how_its_cells_were_interpreted():
     summary = inspected("sep=;\n;sex ;pay\n0;m ;?\n1;f;0,5\n".encode("utf-16"))
     assert summary["encoding"] == "utf-16"
     assert summary["notes"] == [

@@ -198,7 +198,7 @@ def test_a_word_in_the_scores_of_a_spreadsheet_is_named_with_its_row():
         read_decisions(io.BytesIO(book([*PEOPLE[:2], ["M", "no", "high"]])), XLSX, ["sex"], score="score")
 
 
-def test_trials_of_a_spreadsheet_are_read():
+def test_forced_choices_in_a_spreadsheet_are_read_as_counts():
     content = book([["concept", "level", "chose_second", "trials"], ["nurse", 0.5, 3, 10]])
     assert inspect(io.BytesIO(content), "trials", XLSX)["trials"] == 10
     assert read_trials(io.BytesIO(content), XLSX) == [

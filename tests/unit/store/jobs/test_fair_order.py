@@ -27,7 +27,7 @@ def end(database, claim) -> None:
         jobs.fail(c, claim, {"type": "about:blank", "title": "x", "detail": "x", "code": "x"})
 
 
-def test_a_tenant_with_forty_jobs_leaves_a_slot_for_another_tenant(database, queued):
+def test_a_tenant_with_forty_jobs_cannot_occupy_every_worker_slot(database, queued):
     greedy = [queued(tenant="greedy") for _ in range(40)]
     share = Share(max_jobs=None, slots=4)
     claims = [claim_next(database, job.id, share) for job in greedy[:6]]
@@ -38,7 +38,7 @@ def test_a_tenant_with_forty_jobs_leaves_a_slot_for_another_tenant(database, que
     assert claim_next(database, greedy[7].id, share).job.tenant == "greedy"
 
 
-def test_tenants_take_turns_at_a_single_slot(database, queued):
+def test_tenants_take_turns_at_a_single_worker_slot(database, queued):
     waiting = [queued(tenant="greedy") for _ in range(4)] + [queued(tenant="late") for _ in range(3)]
     order = []
     for message in waiting:
@@ -48,7 +48,7 @@ def test_tenants_take_turns_at_a_single_slot(database, queued):
     assert order == ["greedy", "late"] * 3 + ["greedy"]
 
 
-def test_the_next_claim_goes_to_the_tenant_with_the_fewest_running_jobs(database, queued):
+def test_the_next_job_to_start_belongs_to_the_tenant_with_the_fewest_running_jobs(database, queued):
     for _ in range(2):
         claim_next(database, queued(tenant="busy").id)
     claim_next(database, queued(tenant="idle").id)
@@ -58,7 +58,7 @@ def test_the_next_claim_goes_to_the_tenant_with_the_fewest_running_jobs(database
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_shown_position_is_the_order_of_the_claims(database, queued, seed):
+def test_waiting_jobs_start_in_the_order_of_their_shown_queue_positions(database, queued, seed):
     rng = random.Random(seed)
     for tenant in rng.choices("abcd", k=4):
         claim_next(database, queued(tenant=tenant).id)
@@ -86,7 +86,7 @@ def test_a_new_job_has_the_position_stated_in_the_response_to_its_request(databa
             jobs.request_cancel(c, job.id, None)
 
 
-def test_concurrent_claims_neither_exceed_the_share_nor_take_a_job_twice(database_url, database, queued):
+def test_concurrent_workers_neither_exceed_a_tenants_limit_nor_start_a_job_twice(database_url, database, queued):
     messages = [queued(tenant="greedy").id for _ in range(12)] + [queued(tenant=f"t{n}").id for n in range(3)]
     claims, ready = [], threading.Barrier(len(messages))
 
@@ -109,7 +109,7 @@ def test_concurrent_claims_neither_exceed_the_share_nor_take_a_job_twice(databas
     assert sorted(job.tenant for job in made) == ["greedy", "greedy", "t0", "t1", "t2"]
 
 
-def test_a_job_whose_message_was_used_for_another_job_is_announced_again(database, queued):
+def test_a_job_whose_queue_message_started_another_job_gets_a_new_message(database, queued):
     claim_next(database, queued(tenant="a").id)
     first, second = queued(tenant="a"), queued(tenant="b")
     with database.write() as c:
@@ -119,7 +119,7 @@ def test_a_job_whose_message_was_used_for_another_job_is_announced_again(databas
         assert jobs.due(c) == [first.id]
 
 
-def test_jobs_that_exchanged_their_messages_are_not_announced_again(database, queued):
+def test_two_jobs_that_each_start_by_the_queue_message_of_the_other_get_no_new_messages(database, queued):
     claim_next(database, queued(tenant="a").id)
     first, second = queued(tenant="a"), queued(tenant="b")
     with database.write() as c:
@@ -130,7 +130,7 @@ def test_jobs_that_exchanged_their_messages_are_not_announced_again(database, qu
     assert claim_next(database, second.id).job.id == first.id
 
 
-def test_jobs_of_a_tenant_with_its_share_are_neither_announced_nor_stranded(database, queued):
+def test_jobs_of_a_tenant_at_its_limit_get_no_queue_message_and_do_not_count_as_stranded(database, queued):
     share = Share(max_jobs=1)
     running = claim_next(database, queued(tenant="greedy").id, share)
     waiting = queued(tenant="greedy")
@@ -145,7 +145,7 @@ def test_jobs_of_a_tenant_with_its_share_are_neither_announced_nor_stranded(data
         assert jobs.due(c, share=share) == [waiting.id], "its message was used in vain"
 
 
-def test_the_end_of_a_job_announces_the_next_job_of_a_tenant_at_its_limit_once(database, queued):
+def test_when_a_job_ends_the_next_job_of_a_tenant_at_its_limit_gets_exactly_one_queue_message(database, queued):
     share = Share(max_jobs=1)
     running = claim_next(database, queued(tenant="greedy").id, share)
     waiting = queued(tenant="greedy")
@@ -157,7 +157,7 @@ def test_the_end_of_a_job_announces_the_next_job_of_a_tenant_at_its_limit_once(d
         assert jobs.announce_next(c, share, 5) is None
 
 
-def test_the_share_is_three_quarters_of_the_slots_of_the_workers_that_are_alive(database, queued):
+def test_a_tenant_can_use_three_quarters_of_the_slots_of_all_live_workers(database, queued):
     with database.write() as c:
         fair_order.register(c, "one", 4, 60)
         fair_order.register(c, "two", 4, 60)
@@ -168,7 +168,7 @@ def test_the_share_is_three_quarters_of_the_slots_of_the_workers_that_are_alive(
     assert sum(claim is not None for claim in claims) == 6
 
 
-def test_a_claim_needs_as_many_statements_with_many_tenants_as_with_two(database, queued):
+def test_starting_a_job_needs_at_most_six_sql_statements_however_many_tenants_wait(database, queued):
     counts = []
     for tenants in (2, 30):
         messages = [queued(tenant=f"tenant {number}").id for number in range(tenants)]

@@ -40,7 +40,7 @@ def ended(database):
     return ended
 
 
-def test_second_tenant_waits_until_the_host_has_rested(claimed, take, ended):
+def test_a_second_tenants_job_waits_until_a_pause_after_the_last_rating_of_the_host_has_ended(claimed, take, ended):
     first, second = claimed(), claimed(tenant="rival")
     assert take(first.job) is None
     running = take(second.job)
@@ -50,14 +50,14 @@ def test_second_tenant_waits_until_the_host_has_rested(claimed, take, ended):
     assert take(second.job, rest_s=0.001) is None
 
 
-def test_a_job_admitted_to_a_host_stays_admitted_when_it_asks_again(claimed, take):
+def test_a_job_that_may_call_a_host_may_still_call_it_when_it_asks_again(claimed, take):
     job, rival = claimed().job, claimed(tenant="rival").job
     assert take(job) is None
     assert take(rival) is not None
     assert take(job) is None
 
 
-def test_jobs_of_a_tenant_that_were_requested_together_are_admitted_together(claimed, queued, take, ended):
+def test_a_job_requested_before_its_tenants_last_rating_of_a_host_ended_need_not_wait(claimed, queued, take, ended):
     first, second, third = claimed(), queued(), queued()
     assert take(first.job) is None
     assert take(second) is None
@@ -65,7 +65,7 @@ def test_jobs_of_a_tenant_that_were_requested_together_are_admitted_together(cla
     assert take(third) is None
 
 
-def test_job_requested_after_the_end_of_the_tenants_last_rating_waits(database, claimed, queued, take, ended):
+def test_a_job_requested_after_its_tenants_last_rating_of_a_host_waits(database, claimed, queued, take, ended):
     first = claimed()
     assert take(first.job) is None
     finished_at = ended(first)
@@ -75,7 +75,7 @@ def test_job_requested_after_the_end_of_the_tenants_last_rating_waits(database, 
     assert take(later).at == finished_at + REST_S * 1000
 
 
-def test_tenants_are_admitted_in_the_order_of_their_requests(claimed, queued, take, ended):
+def test_tenants_may_call_a_host_in_the_order_in_which_they_requested_their_jobs(claimed, queued, take, ended):
     first, waiting = claimed(), queued(tenant="rival")
     assert take(first.job) is None
     assert take(waiting) is not None
@@ -88,7 +88,7 @@ def test_tenants_are_admitted_in_the_order_of_their_requests(claimed, queued, ta
     assert take(waiting, rest_s=0.001) is None
 
 
-def test_a_cancelled_waiting_job_does_not_block_others(database, claimed, queued, take, ended):
+def test_a_cancelled_job_that_waited_for_a_host_does_not_block_others(database, claimed, queued, take, ended):
     first, gone, third = claimed(), queued(tenant="rival"), queued(tenant="third")
     assert take(first.job) is None
     assert take(gone) is not None
@@ -103,19 +103,19 @@ def test_job_on_another_host_does_not_wait(claimed, take):
     assert take(claimed(tenant="rival").job, ["other.example.com"]) is None
 
 
-def test_job_on_several_hosts_waits_until_all_are_free_and_keeps_its_place_in_each_queue(claimed, take):
+def test_a_job_on_several_hosts_waits_for_all_and_stays_ahead_of_later_jobs_at_each_host(claimed, take):
     assert take(claimed().job, ["a.example"]) is None
     assert take(claimed(tenant="rival").job, ["a.example", "b.example"]).host == "a.example"
     assert take(claimed().job, ["b.example"]).host == "b.example"  # the rival requested its turn earlier
 
 
-def test_only_one_of_several_tenants_that_ask_for_a_host_at_once_is_admitted(claimed, take):
+def test_of_several_tenants_that_ask_for_a_host_at_the_same_time_only_one_may_call_it(claimed, take):
     claims = [claimed(tenant=f"tenant {number}") for number in range(6)]
     turns = run_concurrently(6, lambda number: take(claims[number].job))
     assert sum(turn is None for turn in turns) == 1
 
 
-def test_records_of_past_admissions_are_removed_from_the_database(database, claimed, take, ended):
+def test_records_of_past_turns_at_a_host_are_removed_from_the_database(database, claimed, take, ended):
     for number in range(3):
         claim = claimed(tenant=f"tenant {number}")
         assert take(claim.job, rest_s=0.001) is None

@@ -25,14 +25,14 @@ def test_the_estimated_start_is_the_end_of_the_running_jobs_that_end_first():
     assert starts == [20, 50, 20 + 45, 50 + 45], "the remaining times, then those and the mean duration of 45 s"
 
 
-def test_a_tenant_at_its_share_waits_for_its_own_jobs_even_if_a_slot_is_free():
+def test_the_estimated_start_of_a_tenant_at_its_limit_is_when_one_of_its_own_jobs_ends():
     state = running(("greedy", 10, 100), ("greedy", 10, 210), ("greedy", 10, 310), slots=4)
     share = Share(max_jobs=None, slots=4)
     assert starts_in_s("greedy", 0, 1, state, share) == 90
     assert starts_in_s("other", 0, 1, state, share) == 0
 
 
-def test_no_start_is_estimated_while_no_running_job_has_an_answer():
+def test_no_start_time_is_estimated_until_a_running_job_has_received_an_answer():
     assert starts_in_s("b", 0, 1, running(("a", 10, 0), slots=1), Share(slots=1)) is None
 
 

@@ -4,7 +4,7 @@ from store.jobs import jobs
 from store.webhooks import outbox
 
 
-def test_dispatched_job_is_due_again_only_after_a_delay(database, queued):
+def test_a_job_sent_to_the_queue_is_sent_again_only_after_a_delay(database, queued):
     job = queued()
     with database.write() as c:
         jobs.mark_dispatched(c, jobs.due(c))
@@ -29,7 +29,7 @@ def test_longest_waiting_jobs_are_dispatched_first(database, queued):
         assert jobs.due(c, limit=2) == order[:2]
 
 
-def test_job_with_an_expired_lease_is_due_again(database, claimed):
+def test_a_job_whose_worker_let_its_lease_expire_waits_for_a_worker_again(database, claimed):
     claim = claimed(lease_s=1.5)
     with database.read() as c:
         assert jobs.due(c) == []
@@ -37,7 +37,7 @@ def test_job_with_an_expired_lease_is_due_again(database, claimed):
         assert jobs.due(c) == [claim.job.id]
 
 
-def test_jobs_of_a_dead_process_are_due_at_once_after_release_orphans(database, claimed, queued):
+def test_release_orphans_makes_jobs_of_a_dead_process_claimable_at_once(database, claimed, queued):
     claim, other = claimed(), queued()
     with database.write() as c:
         assert jobs.release_orphans(c) == 1
@@ -65,7 +65,7 @@ def test_job_that_kills_its_workers_fails_after_the_attempt_cap(database, queued
         assert jobs.due(c) == []
 
 
-def test_message_of_a_job_that_kills_its_workers_is_used_for_another_job(database, queued):
+def test_a_queue_message_of_a_job_without_attempts_left_starts_another_job_instead(database, queued):
     poison, healthy = queued(), queued()
     with database.write() as c:
         assert jobs.claim(c, poison.id, "doomed worker", lease_s=0) is not None
@@ -87,7 +87,7 @@ def test_job_that_kills_its_workers_is_cancelled_if_requested(database, queued):
         assert jobs.find(c, job.id, None).status == "cancelled"
 
 
-def test_job_at_the_attempt_cap_does_not_fail_while_it_is_leased(database, queued):
+def test_a_job_on_its_last_attempt_does_not_fail_while_a_worker_holds_it(database, queued):
     job = queued()
     with database.write() as c:
         jobs.claim(c, job.id, "worker", lease_s=30)
@@ -104,7 +104,7 @@ def test_jobs_are_counted_by_status(database, queued, claimed):
         assert 0 <= jobs.backlog(c).oldest_due_job_seconds < 60
 
 
-def test_delivered_notice_is_no_longer_due(database, a_job):
+def test_a_webhook_notice_that_was_delivered_is_not_sent_again(database, a_job):
     with database.write() as c:
         jobs.add_finished(c, a_job(callback_url="http://listener/hook"), "rat_1")
         (notice,) = outbox.due(c)

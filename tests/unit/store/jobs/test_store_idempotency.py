@@ -7,7 +7,7 @@ from tests.support.concurrency import run_concurrently
 SCOPE = "key_1 POST /v1/jobs"
 
 
-def test_repeated_request_gets_the_recorded_response(database):
+def test_a_request_repeated_with_its_idempotency_key_gets_the_recorded_response(database):
     with database.write() as c:
         assert idempotency.begin(c, SCOPE, "k", "d1") == "new"
         idempotency.complete(c, SCOPE, "k", 202, b'{"id": 1}', {"Location": "/v1/jobs/1"})
@@ -15,7 +15,7 @@ def test_repeated_request_gets_the_recorded_response(database):
         assert idempotency.begin(c, SCOPE, "k", "d1") == Replay(202, b'{"id": 1}', {"Location": "/v1/jobs/1"})
 
 
-def test_repeated_request_is_reported_as_in_flight_and_another_payload_as_a_mismatch(database):
+def test_a_reused_idempotency_key_is_reported_as_in_flight_or_for_another_payload_as_a_mismatch(database):
     with database.write() as c:
         idempotency.begin(c, SCOPE, "k", "d1")
     with database.write() as c:
@@ -40,7 +40,7 @@ def test_request_without_a_response_can_be_sent_again_after_a_timeout(database):
         assert idempotency.begin(c, SCOPE, "k", "d1") == "in-flight"
 
 
-def test_expired_response_is_replaced_or_purged(database):
+def test_an_expired_response_to_an_idempotency_key_is_replaced_by_a_new_request_or_purged(database):
     with database.write() as c:
         idempotency.begin(c, SCOPE, "k", "d1")
         idempotency.complete(c, SCOPE, "k", 202, b"", {})

@@ -6,7 +6,7 @@ from store.webhooks import outbox
 from tests.support.concurrency import run_concurrently
 
 
-def test_new_job_is_queued_and_due(database, queued):
+def test_a_new_job_is_queued_and_waits_for_a_worker(database, queued):
     job = queued(deadline_s=60)
     assert (job.status, job.version, job.fence, job.target_url) == ("queued", 1, 0, "http://mirror")
     assert job.deadline_at - job.created_at == 60_000

@@ -46,7 +46,7 @@ def test_worker_that_lost_its_lease_can_write_nothing(database, claimed, entry, 
         assert ratings.page(c, "acme", limit=9) == []
 
 
-def test_expired_lease_can_be_extended_unless_the_job_was_claimed(database, claimed):
+def test_a_worker_can_extend_its_expired_lease_of_a_job_that_no_other_worker_has_claimed(database, claimed):
     claim = claimed(lease_s=SHORT_S)
     wait_for_expiry()
     with database.write() as c:
@@ -54,7 +54,7 @@ def test_expired_lease_can_be_extended_unless_the_job_was_claimed(database, clai
         assert jobs.claim(c, claim.job.id, "second worker") is None
 
 
-def test_an_interrupted_job_is_claimed_before_the_job_that_a_message_names(database, claimed, queued):
+def test_a_worker_resumes_an_interrupted_job_before_the_job_named_by_its_queue_message(database, claimed, queued):
     # guards against: in a run of 1,000 jobs, interrupted jobs waited seven minutes behind the messages of a long queue
     lost, waiting = claimed(lease_s=SHORT_S), queued()
     with database.write() as c:
@@ -69,7 +69,7 @@ def test_an_interrupted_job_is_claimed_before_the_job_that_a_message_names(datab
         assert jobs.claim_next(c, waiting.id, "fourth worker", 30, 5) is None
 
 
-def test_an_interrupted_job_without_attempts_left_is_not_claimed_first(database, claimed, queued):
+def test_an_interrupted_job_without_attempts_left_is_not_resumed_before_other_jobs(database, claimed, queued):
     claimed(lease_s=SHORT_S)
     waiting = queued()
     wait_for_expiry()
@@ -77,7 +77,7 @@ def test_an_interrupted_job_without_attempts_left_is_not_claimed_first(database,
         assert jobs.claim_next(c, waiting.id, "second worker", 30, 1).job.id == waiting.id
 
 
-def test_recording_counts_distinct_probes_failures_and_calls(database, claimed, entry):
+def test_recording_answers_counts_different_questions_failures_and_calls_of_the_job(database, claimed, entry):
     claim = claimed()
     with database.write() as c:
         answers = [entry("u1", "hola"), entry("u2", "hola", copied=True), entry("u3", failure="timeout")]
@@ -110,7 +110,7 @@ def test_recording_observations_does_not_read_the_experiment_of_the_job(database
     assert not [statement for statement in statements if "experiment" in statement]
 
 
-def test_probe_recorded_again_replaces_its_observation_and_keeps_its_number(database, claimed, entry):
+def test_a_second_answer_to_a_question_replaces_the_first_under_the_same_sequence_number(database, claimed, entry):
     claim = claimed()
     with database.write() as c:
         jobs.record(c, claim, [entry("u1", failure="timeout"), entry("u2", "b")], calls=2, expected=2, stage="asking")
@@ -122,7 +122,7 @@ def test_probe_recorded_again_replaces_its_observation_and_keeps_its_number(data
         ]
 
 
-def test_only_failures_with_the_given_codes_are_deleted(database, claimed, entry):
+def test_forgetting_failed_answers_of_a_job_deletes_only_those_with_the_given_codes(database, claimed, entry):
     claim = claimed()
     with database.write() as c:
         answers = [entry("u1", "a"), entry("u2", failure="timeout"), entry("u3", failure="timeout", copied=True)]
@@ -133,7 +133,7 @@ def test_only_failures_with_the_given_codes_are_deleted(database, claimed, entry
     assert (job.asked, job.failed_calls, job.observed) == (3, 1, 5)
 
 
-def test_ledger_stores_replies_with_nul_and_lone_surrogates(database, claimed, entry):
+def test_recorded_answers_with_nul_and_lone_surrogates_are_read_back_unchanged(database, claimed, entry):
     replies = ["NUL \0 and a lone \ud83d", "\ud83d\ude00 in two halves", {"b": 1, "a": [0.1, None]}, "x" * 100_000]
     claim = claimed()
     entries = [entry(f"u{n}", reply, text="asked \0 \udcff") for n, reply in enumerate(replies)]
@@ -145,7 +145,7 @@ def test_ledger_stores_replies_with_nul_and_lone_surrogates(database, claimed, e
     assert list(recalled["u2"].reply.value) == ["b", "a"]
 
 
-def test_observations_of_2500_probes_can_be_recalled_at_once(database, claimed, entry):
+def test_the_recorded_answers_to_2500_questions_can_be_read_at_once(database, claimed, entry):
     claim = claimed()
     units = [f"u{n}" for n in range(2500)]
     with database.write() as c:
@@ -154,7 +154,7 @@ def test_observations_of_2500_probes_can_be_recalled_at_once(database, claimed, 
     assert {unit: seen.reply.value for unit, seen in recalled.items()} == {unit: unit for unit in units}
 
 
-def test_failed_recording_is_rolled_back(database, claimed, entry):
+def test_a_failed_transaction_that_records_answers_changes_neither_job_nor_answers(database, claimed, entry):
     claim = claimed()
 
     def fail_after_recording():
@@ -169,7 +169,7 @@ def test_failed_recording_is_rolled_back(database, claimed, entry):
         assert observations.page(c, claim.job.id, 0, 9) == []
 
 
-def test_finishing_a_job_stores_the_rating_and_its_notices(database, claimed, a_rating):
+def test_finishing_a_job_stores_its_rating_and_the_webhook_notices_about_it(database, claimed, a_rating):
     claim = claimed()
     with database.write() as c:
         rating_id = jobs.finish(c, claim, a_rating(valid_for_s=86_400, visibility="unlisted"))
@@ -213,7 +213,7 @@ def test_finishing_a_job_with_nan_in_its_rating_is_rolled_back(database, claimed
         assert ratings.page(c, "acme", limit=9) == []
 
 
-def test_failed_job_keeps_its_ledger_and_its_error(database, claimed, entry):
+def test_a_failed_job_stores_its_error_and_keeps_the_answers_recorded_so_far(database, claimed, entry):
     claim = claimed()
     with database.write() as c:
         jobs.record(c, claim, [entry("u1", "a")], calls=1, expected=2, stage="asking")
@@ -224,7 +224,7 @@ def test_failed_job_keeps_its_ledger_and_its_error(database, claimed, entry):
         assert [notice.kind for notice in outbox.due(c)] == ["job.failed"]
 
 
-def test_probe_job_stores_its_result(database, claimed):
+def test_a_job_that_probes_a_service_stores_its_result(database, claimed):
     claim = claimed(kind="probe", experiment=None)
     with database.write() as c:
         jobs.finish_with(c, claim, "probed", {"reply": "hola\0"})
@@ -232,7 +232,7 @@ def test_probe_job_stores_its_result(database, claimed):
 
 
 @pytest.mark.parametrize(("charged", "counted"), [(True, 1), (False, 0)])
-def test_released_job_is_queued_and_counts_an_attempt_only_on_request(database, claimed, charged, counted):
+def test_a_job_that_a_worker_gives_back_counts_an_attempt_only_on_request(database, claimed, charged, counted):
     claim = claimed()
     with database.write() as c:
         jobs.release(c, claim, charge_attempt=charged)
@@ -256,7 +256,7 @@ def test_job_released_with_a_delay_cannot_be_claimed_before_the_delay_ends(datab
         assert jobs.claim(c, claim.job.id, "second worker") is not None
 
 
-def test_released_job_is_cancelled_if_its_cancellation_was_requested(database, claimed):
+def test_a_job_that_a_worker_gives_back_is_cancelled_if_cancellation_was_requested(database, claimed):
     claim = claimed()
     with database.write() as c:
         jobs.request_cancel(c, claim.job.id, "acme")
@@ -264,7 +264,7 @@ def test_released_job_is_cancelled_if_its_cancellation_was_requested(database, c
         assert jobs.find(c, claim.job.id, None).status == "cancelled"
 
 
-def test_repeated_observation_does_not_reset_the_count_of_attempts_without_progress(database, claimed, entry):
+def test_recording_a_known_answer_again_does_not_count_as_progress_of_a_job(database, claimed, entry):
     claim = claimed()
     with database.write() as c:
         jobs.record(c, claim, [entry("u1", "a")], calls=1, expected=2, stage="asking")

@@ -56,7 +56,7 @@ def everything(c):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_current_ratings_give_the_counts_and_rankings_of_all_ratings(database, history, seed):
+def test_counts_and_rankings_from_current_ratings_alone_equal_those_from_all_ratings(database, history, seed):
     history(seed, 25)
     with database.write() as c:
         replaced = c.execute(select(service_ratings.c.rating_id).where(~service_ratings.c.current)).all()
@@ -67,7 +67,7 @@ def test_current_ratings_give_the_counts_and_rankings_of_all_ratings(database, h
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_migration_fills_the_columns_of_earlier_ratings(database, history, seed):
+def test_the_migration_marks_which_earlier_ratings_are_current_and_fills_their_search_text(database, history, seed):
     history(seed, 25)
     migration = import_module("migrations.versions.0021_current_ratings")
     searched = select(service_ratings.c.rating_id, service_ratings.c.searched).where(service_ratings.c.current)
@@ -82,7 +82,7 @@ def test_the_migration_fills_the_columns_of_earlier_ratings(database, history, s
     assert filled == {rating_id: texts[rating_id] for rating_id in filled}
 
 
-def test_after_a_withdrawal_the_older_rating_is_current_again(database, published):
+def test_after_the_newest_rating_is_withdrawn_the_older_rating_is_counted_again(database, published):
     facts = {"tenant": "default", "visibility": "public", "target": target(1)}
     published(**facts, letter="UCS")
     newer = published(**facts, letter="BS")
@@ -92,7 +92,7 @@ def test_after_a_withdrawal_the_older_rating_is_current_again(database, publishe
         assert [group[-1] for group in rating_statistics.distribution(c)] == ["UCS"]
 
 
-def test_a_newer_rating_that_expires_sooner_replaces_none(database, published):
+def test_a_newer_rating_that_has_expired_does_not_replace_an_older_valid_rating(database, published):
     facts = {"tenant": "default", "visibility": "public", "target": target(1)}
     published(**facts, letter="UCS", valid_for_s=1000)
     published(**facts, letter="BS", valid_for_s=-1)
@@ -101,7 +101,7 @@ def test_a_newer_rating_that_expires_sooner_replaces_none(database, published):
 
 
 @pytest.mark.parametrize("rows", [1, 2, 5])
-def test_a_registry_read_in_parts_is_the_whole_registry(database, history, monkeypatch, rows):
+def test_a_registry_read_in_parts_gives_the_same_counts_and_ratings_as_a_whole(database, history, monkeypatch, rows):
     history(7, 25)
     with database.read() as c:
         whole = everything(c)
@@ -149,7 +149,7 @@ def test_a_search_finds_an_older_rating_with_another_letter(database, many, publ
     assert found(database, "heron 2", letter="BS") == [newer]
 
 
-def test_a_search_for_what_many_have_reads_all_ratings(database, many, monkeypatch):
+def test_a_search_text_that_fits_many_services_still_finds_all_their_ratings(database, many, monkeypatch):
     monkeypatch.setattr(ratings, "MOST_NAMED", 2)
     assert found(database, "babelfish") == [many[8], many[4], many[0]]
 
@@ -164,7 +164,7 @@ def test_pages_of_a_search_neither_skip_nor_repeat_ratings(database, many):
     assert [rating for page in pages for rating in page] == many[11::-1]
 
 
-def test_the_ratings_that_a_search_finds_are_counted_if_they_do_not_fit_on_the_page(database, many):
+def test_a_search_states_the_number_of_all_matching_ratings_even_if_the_page_shows_fewer(database, many):
     with database.read() as c:
         assert ratings.summaries(c, None, q="babelfish", limit=2).total == 3
         assert ratings.summaries(c, None, q="babelfish", limit=20).total == 3
@@ -178,7 +178,7 @@ def test_a_search_for_characters_that_no_database_stores_finds_nothing(database,
         assert [*lists, services.similar_names(c, None, text * 2)] == [[], [], []]
 
 
-def test_a_search_within_the_ratings_of_one_service_counts_these_alone(database, many):
+def test_a_search_within_the_ratings_of_one_service_finds_and_counts_no_other_ratings(database, many):
     with database.read() as c:
         listed = ratings.summaries(c, None, q="babelfish", digest=target(4)["digest"], limit=20)
     assert ([row.id for row in listed], listed.total) == ([many[4]], 1)

@@ -17,7 +17,7 @@ NAMES = ["always-he translator", "DeepL", "echo", "Google Translate", "Mistral L
         ("Google Tranzlate", "Google Tanslate", "Google  Translate", "Google Trasnlate", "Google Translate"),
     ],
 )
-def test_a_service_name_is_found_with_a_letter_wrong_missing_doubled_or_swapped(wrong, missing, doubled, swapped, name):
+def test_a_service_is_found_by_a_name_with_a_wrong_missing_or_swapped_character(wrong, missing, doubled, swapped, name):
     for text in (wrong, missing, doubled, swapped):
         assert close_words(text.casefold(), NAMES)[0] == name
 

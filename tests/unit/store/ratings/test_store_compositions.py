@@ -71,7 +71,7 @@ def latest(c, tenant, *rows, digest="d", **filters):
     return compositions.latest_of_targets(c, tenant, digests, rows, **filters)
 
 
-def test_only_own_and_existing_targets_are_found(database, saved):
+def test_a_tenant_finds_only_its_own_saved_targets_that_were_not_removed(database, saved):
     ours, theirs, gone = saved(), saved("rival"), saved()
     with database.write() as c:
         targets.remove(c, gone.id, "acme")
@@ -79,7 +79,7 @@ def test_only_own_and_existing_targets_are_found(database, saved):
     assert found == {ours.id: ours}
 
 
-def test_newest_rating_of_a_target_is_found_by_id_or_description(database, saved, published):
+def test_the_newest_rating_of_a_saved_target_is_found_by_its_id_or_by_its_equal_description(database, saved, published):
     one, twin, other = saved(), saved(), saved(url="http://other")
     by_description = published()
     by_id = published(target_id=one.id, request_digest="sha256:2")

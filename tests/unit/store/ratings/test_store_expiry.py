@@ -48,7 +48,7 @@ def notices_of(database, kind):
 
 
 # ---------------------------------------------------------------------------- changed letters
-def test_significant_change_of_letter_is_announced_with_both_ratings(database, rated):
+def test_a_significant_change_of_letter_sends_a_notice_that_names_both_ratings(database, rated):
     before, after = rated("DSBS"), rated("BS")
     [change] = notices_of(database, "rating.changed")
     assert (change["before"]["rating_id"], change["before"]["letter"]) == (before, "DSBS")
@@ -73,13 +73,13 @@ def test_significant_change_of_letter_is_announced_with_both_ratings(database, r
         {"letter": "BS", "job": {"experiment": {"method": "round-trip", "delta": 0.3}}, "request_digest": "another"},
     ],
 )
-def test_insignificant_or_unrelated_change_is_not_announced(database, rated, second):
+def test_an_insignificant_or_unrelated_change_of_letter_sends_no_notice(database, rated, second):
     rated("DSBS")
     rated(**second)
     assert notices_of(database, "rating.changed") == []
 
 
-def test_a_change_of_letter_is_announced_even_if_the_two_ratings_used_different_held_back_texts(database, rated):
+def test_a_change_of_letter_sends_a_notice_even_if_both_ratings_used_different_unpublished_texts(database, rated):
     before = rated(
         "DSBS", job={"experiment": {"method": "round-trip", "held_back": ["{Subject} rested as {an_occupation}"]}}
     )
@@ -105,7 +105,7 @@ def expiring(database, within_s=2000, limit=9):
     return [one.id for one in found]
 
 
-def test_expiring_rating_is_announced_once(database, rated):
+def test_an_expiring_rating_sends_one_notice(database, rated):
     soon, late = rated(valid_for_s=1000), rated(attribute="race", valid_for_s=90_000)
     assert expiring(database) == [soon]
     assert expiring(database) == []
@@ -115,33 +115,33 @@ def test_expiring_rating_is_announced_once(database, rated):
     assert expiring(database, within_s=100_000) == [late]
 
 
-def test_only_the_newest_rating_of_a_target_method_and_attribute_is_announced(database, rated):
+def test_of_several_expiring_ratings_of_a_target_by_one_method_only_the_newest_sends_a_notice(database, rated):
     rated(valid_for_s=1000)
     newest = rated(valid_for_s=1000)
     others = {rated(attribute="race", valid_for_s=1000), rated(tenant="rival", valid_for_s=1000)}
     assert set(expiring(database)) == others | {newest}
 
 
-def test_withdrawn_rating_is_not_announced_and_does_not_replace_the_earlier_rating(database, rated):
+def test_a_withdrawn_rating_sends_no_expiry_notice_and_does_not_suppress_that_of_an_earlier_rating(database, rated):
     first, withdrawn = rated(valid_for_s=1000), rated(valid_for_s=1000)
     with database.write() as c:
         c.execute(update(ratings).where(ratings.c.id == withdrawn).values(withdrawn_at=1))
     assert expiring(database) == [first]
 
 
-def test_expired_rating_is_not_announced_as_expiring(database, rated):
+def test_a_rating_that_has_expired_sends_no_notice_that_it_will_expire(database, rated):
     rated(valid_for_s=0)
     assert expiring(database) == []
 
 
-def test_ratings_that_expire_first_are_announced_in_the_first_batch(database, rated):
+def test_notices_of_expiry_are_sent_first_for_the_ratings_that_expire_first(database, rated):
     ids = [rated(attribute=f"a{seconds}", valid_for_s=seconds) for seconds in (1500, 500, 1000)]
     assert expiring(database, limit=2) == [ids[1], ids[2]]
     assert expiring(database, limit=2) == [ids[0]]
 
 
 # ---------------------------------------------------------------------------- cool-down
-def test_target_cools_down_only_after_a_job_that_ran(database, rated, a_job, queued):
+def test_only_a_job_that_made_calls_delays_the_next_rating_of_its_target(database, rated, a_job, queued):
     with database.read() as c:
         assert cooldowns.remaining_s(c, "acme", "http://mirror", 60) == 0
     rating_id = rated()

@@ -38,7 +38,7 @@ def test_leaf_of_the_log_is_the_hash_of_its_entry(database, grown):
     assert second.leaf == merkle.leaf_hash(canonical_json(second.entry))
 
 
-def test_heads_and_proofs_equal_those_of_a_tree_computed_from_all_leaves(database, grown):
+def test_log_heads_and_proofs_equal_those_of_a_merkle_tree_computed_from_all_leaves(database, grown):
     leaves = grown(19)
     with database.read() as c:
         for size in range(1, 20):
@@ -54,7 +54,7 @@ def test_heads_and_proofs_equal_those_of_a_tree_computed_from_all_leaves(databas
                 assert merkle.proves_growth(first, size, growth.first.root, whole, growth.path)
 
 
-def test_stored_nodes_are_exactly_the_roots_of_complete_subtrees(database, grown):
+def test_the_log_stores_exactly_the_roots_of_complete_merkle_subtrees(database, grown):
     leaves = grown(13)
     node = merkle.nodes_from(leaves)
     with database.read() as c:

@@ -49,7 +49,7 @@ def test_pages_of_ratings_ignore_ratings_added_later(database, published):
     assert {rating.id for rating in first + rest} == old
 
 
-def test_latest_lists_the_newest_rating_of_each_method_and_attribute(database, published):
+def test_for_a_target_url_the_newest_rating_of_each_method_and_attribute_is_found(database, published):
     published(), published(method="one-hop")
     time.sleep(0.002)
     newest = [published(), published(method="one-hop"), published(attribute="age")]
@@ -71,7 +71,7 @@ def test_rating_is_fresh_until_it_is_too_old_or_expired(database, published):
         assert jobs.existing_work(c, "acme", "sha256:same", 1, 1).rating_id is None
 
 
-def test_rating_and_job_refer_to_each_other(database, published):
+def test_a_rating_has_the_id_of_its_job_and_the_job_the_id_of_its_rating(database, published):
     rating_id = published()
     with database.read() as c:
         rating = ratings.find(c, rating_id, "acme")

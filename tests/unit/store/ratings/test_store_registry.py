@@ -158,7 +158,7 @@ def notices(database):
     return read
 
 
-def test_rating_is_announced_once_when_other_tenants_can_first_read_it(database, published, notices):
+def test_the_notice_of_a_published_rating_is_sent_once_when_others_can_first_read_it(database, published, notices):
     rating_id = published()
     assert notices() == []
     for visibility in ("unlisted", "private", "unlisted", "public", "public"):
@@ -168,12 +168,12 @@ def test_rating_is_announced_once_when_other_tenants_can_first_read_it(database,
 
 
 @pytest.mark.parametrize("visibility", ["unlisted", "public"])
-def test_unlisted_or_public_rating_is_announced_when_its_job_ends(published, notices, visibility):
+def test_a_notice_about_an_unlisted_or_public_rating_is_sent_when_its_job_ends(published, notices, visibility):
     published(visibility=visibility)
     assert notices() == [("rating.published", visibility)]
 
 
-def test_withdrawal_of_a_private_rating_is_announced_with_its_reason(database, published, notices):
+def test_the_withdrawal_of_a_private_rating_sends_a_notice_with_its_reason(database, published, notices):
     rating_id = published()
     with database.write() as c:
         registry.withdraw(c, rating_id, "acme", "mistaken")
@@ -212,7 +212,7 @@ def test_previous_rating_in_a_history_has_the_same_attribute_and_is_not_withdraw
         assert pairs(history.of_url(c, "acme", URL, attribute="age", limit=9)) == [(other, None)]
 
 
-def test_last_rating_of_a_history_page_has_its_previous_rating_from_the_next_page(database, one_after_another):
+def test_the_last_rating_of_a_history_page_is_compared_with_the_first_of_the_next_page(database, one_after_another):
     made = one_after_another({}, {}, {})
     with database.read() as c:
         page = history.of_url(c, "acme", URL, limit=2)
@@ -281,7 +281,7 @@ def listed(c, part):
     return [(rating.id, rating.withdrawn_at is not None) for _, rating in rating_statistics.changes(c, part, 0, 99)]
 
 
-def test_changes_since_a_log_size_are_new_ratings_and_withdrawals_of_earlier_ones(database, one_after_another):
+def test_registry_changes_since_a_log_size_are_new_ratings_and_withdrawals_of_older_ones(database, one_after_another):
     made = one_after_another(*({"visibility": "public"},) * 3)
     with database.write() as c:
         registry.withdraw(c, made[0], "acme", "mistaken")
@@ -298,7 +298,7 @@ def test_changes_since_a_log_size_are_new_ratings_and_withdrawals_of_earlier_one
     ]
 
 
-def test_changes_end_at_the_size_of_the_log_that_a_download_began_with(database, one_after_another):
+def test_registry_changes_leave_out_what_was_logged_after_the_download_began(database, one_after_another):
     made = one_after_another(*({"visibility": "public"},) * 3)
     with database.write() as c:
         registry.withdraw(c, made[0], "acme", "mistaken")
@@ -318,7 +318,7 @@ def test_each_public_rating_is_in_exactly_one_shard(database, one_after_another,
         assert {CHARACTER_PAIRS.index(rating_id[-2:]) % shards for rating_id in ids_of_shard} <= {shard}
 
 
-def test_registry_history_and_log_work_with_the_async_driver(database_url, one_after_another):
+def test_publication_withdrawal_and_log_proofs_are_correct_with_the_async_driver(database_url, one_after_another):
     first, second = one_after_another({"visibility": "public"}, {})
 
     async def through_the_loop():

@@ -96,7 +96,7 @@ def test_pages_of_domains_are_newest_first(database):
     assert [one.id for one in [*page, *rest]] == [one.id for one in newest_first]
 
 
-def test_failed_check_of_a_domain_ends_the_proof_of_ownership_with_a_reason(database, prove):
+def test_a_failed_check_of_a_host_ends_its_proof_of_ownership_and_stores_the_reason(database, prove):
     assert prove("acme").proven
     lost = prove("acme", failure="gone")
     assert (lost.state, lost.failure, lost.proven, lost.proven_until) == ("failed", "gone", False, None)
@@ -115,7 +115,7 @@ def test_owner_can_reply_and_replace_the_reply(database, prove, rating):
         assert replies.of_ratings(c, []) == {}
 
 
-def test_tenant_without_a_proof_for_the_host_cannot_reply(database, prove, rating):
+def test_a_tenant_that_has_not_proved_ownership_of_the_rated_host_cannot_reply_to_a_rating(database, prove, rating):
     one = rating()
     prove("waiting", failure="no file")
     prove("neighbour", host="mirror:8080")
@@ -132,7 +132,7 @@ def test_rating_of_a_target_without_an_address_cannot_be_replied_to(database, ra
     assert refused.value.host is None
 
 
-def test_reply_stays_after_the_proof_has_expired_but_cannot_be_changed(database, prove, rating):
+def test_a_reply_to_a_rating_stays_but_cannot_be_changed_after_the_proof_of_ownership_expires(database, prove, rating):
     one = rating()
     prove("owner")
     put(database, one, "owner")
@@ -143,7 +143,7 @@ def test_reply_stays_after_the_proof_has_expired_but_cannot_be_changed(database,
         assert replies.find(c, one.id).text == "we have fixed it"
 
 
-def test_tenant_with_the_newer_proof_can_replace_the_reply(database, prove, rating):
+def test_of_two_proven_owners_of_a_host_only_the_newer_can_replace_a_reply_to_a_rating(database, prove, rating):
     one = rating()
     prove("first")
     put(database, one, "first", "first")
@@ -154,7 +154,7 @@ def test_tenant_with_the_newer_proof_can_replace_the_reply(database, prove, rati
         put(database, one, "first", "first again")
 
 
-def test_reply_of_a_tenant_with_an_expired_proof_can_be_replaced(database, prove, rating):
+def test_a_new_owner_of_a_host_can_replace_a_reply_by_a_tenant_whose_ownership_proof_expired(database, prove, rating):
     one = rating()
     prove("first")
     put(database, one, "first")

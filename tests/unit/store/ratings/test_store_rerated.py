@@ -41,7 +41,7 @@ def test_rerating_replaces_only_the_earlier_rerating_of_the_same_version(databas
     }
 
 
-def test_letters_are_read_for_one_methodology_version(database, published, keep):
+def test_only_ratings_rated_again_by_a_methodology_version_have_a_letter_under_it(database, published, keep):
     first, second, third = published(), published(), published()
     keep(first)
     keep(second, letter=None)

@@ -142,7 +142,7 @@ def test_newest_ratings_of_many_services_are_read_with_one_query_and_without_doc
     assert "document" not in statements[0]
 
 
-def test_key_figures_in_a_history_are_those_of_the_deciding_effect(database, published):
+def test_the_history_of_a_service_shows_the_effect_that_decided_each_rating_with_its_interval(database, published):
     rating_id = published(**SHOWN, target=target(digest(1)), letter="BS", document=document(0.3, 0.2, 0.4))
     with database.read() as c:
         (row,) = services.history(c, Service(service_key(target(digest(1)))))

@@ -58,7 +58,7 @@ def badges(database, rating_id):
         return [published.of_address(c, URL).rating.id, published.of_service(c, rating_id).rating.id]
 
 
-def test_a_withdrawal_hides_older_ratings_of_its_tenant_and_none_of_another(database, rated):
+def test_a_withdrawn_rating_hides_older_ratings_by_its_own_tenant_but_not_those_by_others(database, rated):
     rated("dave")
     valid, hidden, last = rated("rival"), rated("dave"), rated("dave")
     assert badges(database, valid) == [last, last]
@@ -70,7 +70,7 @@ def test_a_withdrawal_hides_older_ratings_of_its_tenant_and_none_of_another(data
     assert badges(database, hidden) == [last, last], "no other rating is left, so the withdrawal is shown"
 
 
-def test_a_withdrawal_by_the_owner_hides_the_ratings_of_less_trusted_tenants(database, rated, proved):
+def test_if_the_host_owner_withdraws_its_rating_no_rating_by_another_tenant_replaces_it(database, rated, proved):
     proved("acme")
     rated("rival")
     own = rated("acme")
@@ -100,7 +100,7 @@ def test_ratings_of_the_owner_come_before_the_operators_and_those_before_third_p
         assert len(history.of_url(c, None, URL, whose="all", limit=9)) == 6
 
 
-def test_requesters_shown_in_a_list_follow_from_the_current_proofs_of_ownership(database, rated, proved):
+def test_a_list_of_ratings_marks_those_by_the_owner_of_the_host_according_to_current_proofs(database, rated, proved):
     ids = [rated("acme", description="changed"), rated("rival"), rated("rival", description="uploaded")]
     ids.append(rated("rival", url=""))
     proved("acme")
@@ -134,7 +134,7 @@ def test_a_composition_prefers_the_tenants_own_rating_to_that_of_the_hosts_owner
         assert compositions.latest_of_targets(c, "third", {saved.id: "d"}, [saved])[saved.id].id == own
 
 
-def test_notices_about_a_rating_state_its_requester_and_the_kind_of_description(database, rated, proved):
+def test_webhook_notices_about_a_rating_state_its_requester_and_whether_settings_changed(database, rated, proved):
     proved("acme")
     rated("rival", description="changed")
     with database.read() as c:

@@ -129,7 +129,7 @@ def test_a_key_file_without_a_usable_key_is_refused_at_the_start(tmp_path, conte
         Vault.from_settings(Settings(data_dir=tmp_path, signing_key_file=tmp_path / "missing.pem"))
 
 
-def test_settings_of_two_signing_keys_or_of_an_incomplete_one_are_refused(tmp_path):
+def test_settings_that_name_two_signing_keys_or_only_half_of_a_signing_command_are_refused(tmp_path):
     for changes in (
         {"signing_key_file": "a.pem", "signing_command": "sign", "signing_public_key_file": "b.pem"},
         {"signing_command": "sign"},

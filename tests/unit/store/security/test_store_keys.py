@@ -11,7 +11,7 @@ def made(database):
         return keys.create(c, "acme", ["jobs:write", "ratings:read"], "ci")
 
 
-def test_valid_key_is_verified_with_its_tenant_and_scopes(database, made):
+def test_a_valid_api_key_is_verified_with_its_tenant_and_scopes(database, made):
     key, plain = made
     with database.write() as c:
         seen = keys.verify(c, plain)
@@ -35,12 +35,12 @@ def test_valid_key_is_verified_with_its_tenant_and_scopes(database, made):
         lambda plain: "\0\ud800",
     ],
 )
-def test_malformed_key_is_refused(database, made, change):
+def test_a_malformed_api_key_is_refused(database, made, change):
     with database.read() as c:
         assert keys.verify(c, change(made[1])) is None
 
 
-def test_unknown_key_with_a_valid_checksum_is_refused(database, made):
+def test_an_unknown_api_key_with_a_valid_checksum_is_refused(database, made):
     import zlib
 
     forged = made[1][:15] + "A" * 43
@@ -48,7 +48,7 @@ def test_unknown_key_with_a_valid_checksum_is_refused(database, made):
         assert keys.verify(c, forged + f"{zlib.crc32(forged.encode()):08x}") is None
 
 
-def test_revoked_key_is_refused(database, made):
+def test_a_revoked_api_key_is_refused(database, made):
     key, plain = made
     with database.write() as c:
         assert not keys.revoke(c, key.id, "rival")
@@ -58,7 +58,7 @@ def test_revoked_key_is_refused(database, made):
         assert keys.page(c, "acme")[0].revoked_at is not None
 
 
-def test_expired_key_is_refused(database):
+def test_an_expired_api_key_is_refused(database):
     with database.write() as c:
         _, gone = keys.create(c, "acme", [], "old", expires_at=read_clock(c) - 1)
         _, good = keys.create(c, "acme", [], "new", expires_at=read_clock(c) + 60_000)

@@ -67,7 +67,7 @@ def test_rotation_re_encrypts_every_secret_with_the_new_key(database, old, both,
     assert rotate_all(database, both, 0) == (0, []), "a second rotation changes nothing"
 
 
-def test_secret_of_an_unknown_key_is_reported_and_left_unchanged(database, both):
+def test_key_rotation_reports_a_secret_that_was_encrypted_with_an_unknown_key_and_leaves_it_unchanged(database, both):
     with database.write() as c:
         keep(c, Vault(b"x" * 32, "unknown"), "tgt_lost")
         keep(c, Vault(OLD, "old"), "tgt_kept")

@@ -53,7 +53,7 @@ def test_altered_secret_cannot_be_decrypted():
         vault.open(altered, **PLACE)
 
 
-def test_rotated_vault_decrypts_old_secrets_and_encrypts_with_the_new_key():
+def test_after_a_key_rotation_old_secrets_can_be_decrypted_and_new_ones_use_the_new_key():
     old = Vault(OLD, "old").seal("secret", **PLACE)
     rotated = Vault(NEW, "new", {"old": OLD})
     assert rotated.open(old, **PLACE) == "secret"
@@ -65,7 +65,7 @@ def test_secret_of_an_unknown_key_cannot_be_decrypted():
         Vault(NEW, "new").open(Vault(OLD, "old").seal("secret", **PLACE), **PLACE)
 
 
-def test_setting_secret_key_older_decrypts_earlier_secrets():
+def test_secrets_encrypted_with_the_key_in_the_setting_secret_key_older_can_be_decrypted():
     before = Vault.from_settings(Settings(secret_key="the first key of all"))
     after = Vault.from_settings(Settings(secret_key="the key after that one", secret_key_older="the first key of all"))
     assert after.open(before.seal("secret", **PLACE), **PLACE) == "secret"

@@ -53,7 +53,7 @@ def test_a_session_has_the_tenant_and_scopes_of_its_key(database, made, token):
     assert key == SignedIn("acme", ("ratings:read",), made[0].id, None)
 
 
-def test_a_session_of_an_account_has_the_scopes_of_its_rule_and_ends_when_the_rule_is_removed(database):
+def test_a_session_of_an_account_has_the_scopes_of_its_sign_in_rule_and_ends_with_the_rule(database):
     with database.write() as c:
         token = sessions.begin(c, rule="mark", subject="ada")
     assert found(database, token) == SignedIn("acme", ("admin",), None, "ada")
@@ -173,7 +173,7 @@ def test_beginning_a_session_ends_the_previous_session_of_the_browser(database, 
     assert count(database) == 1
 
 
-def test_signing_in_deletes_few_ended_sessions_at_once(database, made):
+def test_one_sign_in_deletes_a_limited_number_of_ended_sessions(database, made):
     with database.write() as c:
         now = read_clock(c)
         rows = [

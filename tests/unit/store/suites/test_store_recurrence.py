@@ -38,7 +38,7 @@ def test_next_time_of_a_cron_expression_is_in_utc(cron, now, due):
 @given(
     now=st.integers(0, 4_000_000_000_000), anchor=st.integers(0, 4_000_000_000_000), step_s=st.integers(1, 10_000_000)
 )
-def test_next_time_of_an_interval_is_aligned_to_its_anchor(now, anchor, step_s):
+def test_the_next_time_of_an_interval_is_a_whole_number_of_intervals_after_its_start(now, anchor, step_s):
     due = Recurrence(interval_s=step_s).after(now, anchor)
     assert now < due <= now + step_s * 1000
     assert (due - anchor) % (step_s * 1000) == 0

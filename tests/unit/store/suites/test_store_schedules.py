@@ -54,7 +54,7 @@ def run(database, bounds=PLENTY):
         return schedules.run_due(c, bounds)
 
 
-def test_due_schedule_adds_its_job_once(database, scheduled, later):
+def test_a_due_schedule_creates_exactly_one_job(database, scheduled, later):
     schedule = scheduled()
     assert run(database) is None
     later(schedule, 3601)
@@ -99,14 +99,14 @@ def test_two_concurrent_schedulers_make_only_one_run(database, scheduled, later)
         assert len(jobs.page(c, "acme", limit=9)) == 1
 
 
-def test_rolled_back_run_is_repeated(database, scheduled, later):
+def test_a_scheduled_run_whose_transaction_was_rolled_back_is_repeated(database, scheduled, later):
     later(scheduled(), 3601)
     with pytest.raises(ZeroDivisionError), database.write() as c:
         1 / len(schedules.run_due(c, PLENTY)[2:])  # divides by zero to simulate a process that dies in the transaction
     assert run(database) is not None
 
 
-def test_paused_and_removed_schedules_are_not_due(database, scheduled, later):
+def test_paused_and_removed_schedules_do_not_run(database, scheduled, later):
     paused, removed = scheduled(paused=True), scheduled()
     for each in (paused, removed):
         later(each, 3601)
@@ -130,7 +130,7 @@ def test_resumed_schedule_skips_missed_runs(database, scheduled, later):
     assert run(database) is None
 
 
-def test_new_recurrence_is_counted_from_the_time_of_the_change(database, scheduled):
+def test_a_schedule_with_a_new_interval_next_runs_one_interval_after_the_change(database, scheduled):
     schedule = scheduled()
     with database.write() as c:
         changed = schedules.replace(
@@ -142,7 +142,7 @@ def test_new_recurrence_is_counted_from_the_time_of_the_change(database, schedul
     assert changed.next_at == changed.updated_at + 60_000
 
 
-def test_run_uses_the_current_target_and_fails_if_it_was_removed(database, scheduled, later):
+def test_a_scheduled_run_uses_the_current_settings_of_its_target_and_fails_if_that_is_gone(database, scheduled, later):
     described = {name: TARGET[name] for name in ("name", "protocol", "base_url", "settings", "limits")}
     with database.write() as c:
         saved = targets.add(c, NewTarget("acme", kind="translator", **described))
@@ -192,7 +192,7 @@ def test_run_of_a_chain_uses_the_current_addresses_of_its_links(database, schedu
     assert run(database)[1].code == "target-removed"
 
 
-def test_run_above_the_job_limit_records_a_failure_until_the_next_run(database, scheduled, later, queued):
+def test_a_scheduled_run_above_the_job_limit_shows_a_failure_until_the_next_run(database, scheduled, later, queued):
     busy = queued()
     schedule = scheduled()
     later(schedule, 3601)
@@ -206,7 +206,7 @@ def test_run_above_the_job_limit_records_a_failure_until_the_next_run(database, 
     assert (after.last_failure, after.last_job_id) == (None, ran.made_id)
 
 
-def test_cool_down_of_the_target_delays_the_run(database, scheduled, later, claimed):
+def test_a_scheduled_run_waits_for_the_cooldown_after_the_targets_last_job(database, scheduled, later, claimed):
     claim = claimed(target=TARGET)
     with database.write() as c:
         jobs.fail(c, claim, {"type": "about:blank", "title": "No", "detail": "It broke.", "code": "x"})
@@ -219,7 +219,7 @@ def test_cool_down_of_the_target_delays_the_run(database, scheduled, later, clai
     assert run(database, PLENTY)[1].made_id is not None
 
 
-def test_scheduled_suite_has_its_cells_and_omitted_combinations(database, scheduled, later, a_job):
+def test_a_scheduled_suite_has_the_planned_and_lists_the_omitted_combinations(database, scheduled, later, a_job):
     kept = [
         job_template(a_job(target=TARGET, experiment={"method": "round-trip", "place": place})) for place in range(2)
     ]

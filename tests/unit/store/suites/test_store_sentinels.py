@@ -76,7 +76,7 @@ def notices(database):
         return [notice for notice in outbox.due(c) if notice.kind == "service.changed"]
 
 
-def test_a_run_is_a_private_job_that_repeats_no_request(database, rating_id, watch):
+def test_a_check_for_silent_changes_is_a_private_job_on_the_target_of_the_rating(database, rating_id, watch):
     job = watch[0]().job
     assert (job.kind, job.visibility, job.commitment, job.callback_url) == ("watch", "private", None, None)
     assert Watch(**job.experiment) == Watch(WATCH, rating_id, 40)
@@ -85,7 +85,7 @@ def test_a_run_is_a_private_job_that_repeats_no_request(database, rating_id, wat
     assert (job.target, job.max_calls, job.author) == (rated.target, rated.max_calls, None)
 
 
-def test_unchanged_runs_are_stored_in_order_and_announce_nothing(database, rating_id, watch):
+def test_checks_for_silent_changes_that_find_none_are_stored_in_order_and_send_no_notice(database, rating_id, watch):
     quiet(watch, 3)
     with database.read() as c:
         runs, times = runs_of(c, Watch(WATCH, rating_id, 40))
@@ -95,7 +95,7 @@ def test_unchanged_runs_are_stored_in_order_and_announce_nothing(database, ratin
     assert notices(database) == []
 
 
-def test_an_alarm_marks_the_rating_as_changed_sends_a_notice_and_adds_one_job(database, rating_id, watch):
+def test_a_detected_silent_change_marks_the_rating_sends_a_notice_and_starts_a_new_rating(database, rating_id, watch):
     claim, end = watch
     quiet(watch, 12)
     end(changed := claim(), AFTER)
@@ -115,7 +115,7 @@ def test_an_alarm_marks_the_rating_as_changed_sends_a_notice_and_adds_one_job(da
     assert (notice.data["since"], notice.data["rerating_job_id"]) == (told["changed_since"], rerating.id)
 
 
-def test_two_concurrent_alarms_are_one_notice_and_one_new_rating(database, watch):
+def test_a_silent_change_detected_by_several_concurrent_checks_sends_one_notice_and_starts_one_rating(database, watch):
     claim, end = watch
     quiet(watch, 12)
     quiet(watch, 12, "sch_other")
@@ -128,7 +128,7 @@ def test_two_concurrent_alarms_are_one_notice_and_one_new_rating(database, watch
         assert sum(job.kind == "rating" for job in jobs.page(c, "acme", limit=99)) == 2
 
 
-def test_a_rolled_back_alarm_leaves_nothing_and_is_repeated(database, watch):
+def test_a_detected_silent_change_whose_transaction_fails_sends_its_notice_when_it_is_detected_again(database, watch):
     claim, end = watch
     quiet(watch, 12)
     changed = claim()
@@ -140,7 +140,7 @@ def test_a_rolled_back_alarm_leaves_nothing_and_is_repeated(database, watch):
     assert len(notices(database)) == 1
 
 
-def test_lost_answers_are_counted_and_cause_no_alarm(database, watch):
+def test_missing_answers_in_a_check_for_silent_changes_are_counted_and_are_not_taken_for_a_change(database, watch):
     claim, end = watch
     quiet(watch, 12)
     for _ in range(5):
@@ -149,14 +149,14 @@ def test_lost_answers_are_counted_and_cause_no_alarm(database, watch):
         assert (told["cases"], told["lost"], told["changed_since"]) == (40, 40, None)
 
 
-def test_a_run_with_other_cases_than_the_first_one_counts_them_as_lost(database, watch):
+def test_cases_of_the_first_check_for_silent_changes_that_a_later_check_lacks_are_counted_as_lost(database, watch):
     claim, end = watch
     quiet(watch, 1)
     end(other := claim(), BEFORE, cases=39)
     assert (result(database, other)["cases"], result(database, other)["lost"]) == (40, 1)
 
 
-def test_after_90_runs_a_new_test_begins(database, rating_id, watch):
+def test_after_90_checks_for_silent_changes_the_statistical_test_starts_anew(database, rating_id, watch):
     quiet(watch, HORIZON)
     with database.read() as c:
         assert runs_of(c, Watch(WATCH, rating_id, 40)) == ([], [])
@@ -166,7 +166,7 @@ def test_after_90_runs_a_new_test_begins(database, rating_id, watch):
 
 
 # ---------------------------------------------------------------------------- the watched rating
-def test_after_a_change_the_new_rating_is_watched_once_it_is_there(database, rating_id, watch, a_rating):
+def test_after_a_silent_change_later_checks_use_the_new_rating_once_it_exists(database, rating_id, watch, a_rating):
     claim, end = watch
     quiet(watch, 12)
     end(changed := claim(), AFTER)
@@ -205,7 +205,7 @@ def end_rerating(c, job_id: str, how: str) -> None:
 @pytest.mark.parametrize(
     ("how", "reason"), [("failed", "failed: the service answers with 503"), ("cancelled", "was cancelled")]
 )
-def test_after_a_failed_new_rating_the_next_run_rates_again_and_keeps_the_alarm(
+def test_if_the_rating_after_a_silent_change_fails_the_next_scheduled_check_rates_again(
     database, rating_id, watch, schedule_of, a_rating, how, reason
 ):
     claim, end = watch
@@ -234,7 +234,7 @@ def test_after_a_failed_new_rating_the_next_run_rates_again_and_keeps_the_alarm(
     assert claim(schedule_of.id).job.experiment["rating"] == new
 
 
-def test_two_watches_of_a_failed_new_rating_add_one_job(database, rating_id, watch):
+def test_several_checks_that_repeat_a_failed_rating_after_a_silent_change_start_one_job(database, rating_id, watch):
     claim, end = watch
     quiet(watch, 12)
     end(changed := claim(), AFTER)
@@ -250,7 +250,7 @@ def test_two_watches_of_a_failed_new_rating_add_one_job(database, rating_id, wat
     assert len(made) == 1
 
 
-def test_an_alarm_whose_new_rating_cannot_be_started_is_kept_until_it_can(database, claimed, a_rating):
+def test_a_silent_change_whose_new_rating_cannot_start_yet_starts_it_at_a_later_check(database, claimed, a_rating):
     described = {"name": "M", "kind": "translator", "protocol": "x", "settings": {}, "limits": {}}
     before, moved = (NewTarget("acme", base_url=url, **described) for url in ("http://mirror", "http://moved"))
     with database.write() as c:
@@ -284,7 +284,7 @@ def test_an_alarm_whose_new_rating_cannot_be_started_is_kept_until_it_can(databa
     assert notices(database)[1].data["failure"] == "its new rating could not be started"
 
 
-def test_a_withdrawn_rating_whose_new_rating_failed_is_not_rated_again(database, rating_id, watch, schedule_of):
+def test_after_a_silent_change_a_withdrawn_rating_is_not_rated_again(database, rating_id, watch, schedule_of):
     claim, end = watch
     quiet(watch, 12, schedule_of.id)
     end(changed := claim(schedule_of.id), AFTER)
@@ -298,7 +298,7 @@ def result_of(c, claim: Claim) -> str:
     return jobs.find(c, claim.job.id, "acme").result["rerating_job"]
 
 
-def test_ratings_of_others_and_withdrawn_ratings_are_not_watched(database, rating_id):
+def test_checking_another_tenants_or_a_withdrawn_rating_for_silent_changes_is_refused(database, rating_id):
     with database.write() as c:
         for name, tenant in ((rating_id, "globex"), ("rat_unknown", "acme")):
             with pytest.raises(WatchUnfit, match="you have no rating"):
@@ -308,7 +308,7 @@ def test_ratings_of_others_and_withdrawn_ratings_are_not_watched(database, ratin
             watched_rating(c, rating_id, "acme")
 
 
-def test_a_rating_with_a_second_service_is_not_repeated(database, claimed, a_rating):
+def test_a_rating_that_used_an_author_or_a_judge_cannot_be_checked_for_silent_changes(database, claimed, a_rating):
     author = {"name": "A", "kind": "language-model", "protocol": "x", "base_url": "http://a", "settings": {}}
     claim = claimed(author=author)
     with database.write() as c:
@@ -317,7 +317,7 @@ def test_a_rating_with_a_second_service_is_not_repeated(database, claimed, a_rat
             repeat_job(c, rating, None)
 
 
-def test_a_due_watch_adds_its_job_or_says_why_not(database, rating_id):
+def test_a_scheduled_check_for_silent_changes_creates_its_job_or_records_why_it_cannot(database, rating_id):
     with database.write() as c:
         template = job_template(repeat_job(c, ratings.find(c, rating_id, "acme"), None))
         orders = Orders({"rating": rating_id, "cases": 20}, [template])

@@ -33,7 +33,7 @@ def suite_of(database):
     return make
 
 
-def test_jobs_added_together_equal_jobs_added_one_by_one(database, a_job, published):
+def test_jobs_added_in_one_call_equal_jobs_added_one_by_one(database, a_job, published):
     rating_id = published()
     with database.write() as c:
         alone = [jobs.add(c, a_job(request_digest="a")), jobs.add_finished(c, a_job(request_digest="b"), rating_id)]
@@ -69,7 +69,7 @@ def test_adding_50_jobs_needs_as_many_sql_statements_as_adding_two(database, a_j
     assert statements(50) == statements(2) <= 4
 
 
-def test_cells_of_a_suite_have_their_jobs_and_ratings_in_order(database, queued, published, suite_of):
+def test_a_suite_lists_its_jobs_and_their_ratings_in_the_order_of_its_request(database, queued, published, suite_of):
     rating_id = published(letter="BS")
     with database.read() as c:
         rated = next(job for job in jobs.page(c, "acme", limit=9) if job.rating_id == rating_id)
@@ -112,7 +112,7 @@ def test_pages_of_suites_are_newest_first(database, queued, suite_of):
     assert seen == sorted(seen, key=lambda one: (one.created_at, one.id), reverse=True)
 
 
-def test_existing_rating_and_running_job_of_a_request_are_found(database, queued, published):
+def test_a_suite_finds_the_fresh_rating_or_the_running_job_of_an_equal_earlier_request(database, queued, published):
     published(request_digest="rated")
     newest = published(request_digest="rated")
     running = queued(request_digest="running", callback_url="http://told")

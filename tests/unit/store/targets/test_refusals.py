@@ -62,7 +62,7 @@ def test_owner_of_a_host_refuses_ratings_by_other_tenants_but_not_its_own(databa
     assert not some_exist(database)
 
 
-def test_refusal_ends_with_the_proof_of_ownership(database, prove):
+def test_an_owners_refusal_of_ratings_ends_when_its_proof_of_ownership_ends(database, prove):
     refused = prove("owner")
     with database.write() as c:
         domains.record_check(c, refused.id, "the token is gone")

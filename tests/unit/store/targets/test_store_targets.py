@@ -58,7 +58,7 @@ def test_another_tenant_can_neither_read_nor_change_a_target(database, a_target)
         assert targets.find(c, kept.id, None) == kept
 
 
-def test_replacing_a_target_can_keep_its_secret_and_check_the_version(database, a_target, vault):
+def test_a_target_can_be_replaced_with_its_secret_kept_and_only_at_the_expected_version(database, a_target, vault):
     sealed = vault.seal("a long enough secret", tenant="acme", target="tgt_1", field="secret")
     with database.write() as c:
         targets.add(c, a_target(id="tgt_1", sealed_secret=sealed))

@@ -71,7 +71,7 @@ def change(database: Database, **values) -> None:
 
 
 # ---------------------------------------------------------------------------- fan-out
-def test_notice_becomes_one_delivery_per_subscriber_and_callback(database, endpoint, cancelled):
+def test_a_webhook_notice_is_delivered_once_to_each_subscriber_and_to_the_callback(database, endpoint, cancelled):
     endpoint("whk_all")
     endpoint("whk_chosen", events=("job.cancelled",))
     endpoint("whk_deaf", events=("job.succeeded",))
@@ -94,7 +94,7 @@ def test_notice_becomes_one_delivery_per_subscriber_and_callback(database, endpo
     assert rows[0]["payload"]["type"] == "job.cancelled"
 
 
-def test_notice_without_receivers_is_closed(database, cancelled):
+def test_a_webhook_notice_that_nobody_receives_is_closed_without_a_delivery(database, cancelled):
     cancelled()
     with database.write() as c:
         assert fan_out.hand_over(c).closed == 1
@@ -111,7 +111,7 @@ def test_endpoint_gets_no_notices_from_before_its_creation(database, endpoint, c
         assert c.execute(select(func.count()).select_from(tables.deliveries)).scalar_one() == 0
 
 
-def test_notices_are_handed_over_in_batches(database, endpoint, cancelled):
+def test_deliveries_for_webhook_notices_are_created_in_batches_of_limited_size(database, endpoint, cancelled):
     endpoint()
     for number in range(5):
         cancelled(request_digest=f"sha256:{number}")
@@ -123,7 +123,7 @@ def test_notices_are_handed_over_in_batches(database, endpoint, cancelled):
 @pytest.mark.parametrize(
     "written", ['{"type": "job.cancelled"}', '{"data": [1]}', "[]", "null", '{"data": {"x": NaN}}', "{"]
 )
-def test_invalid_notice_is_given_up_and_does_not_block_others(database, endpoint, cancelled, written):
+def test_a_malformed_webhook_notice_is_given_up_and_does_not_block_others(database, endpoint, cancelled, written):
     endpoint()
     bad, good = cancelled(request_digest="sha256:bad"), cancelled(request_digest="sha256:good")
     with database.write() as c:
@@ -139,7 +139,7 @@ def test_invalid_notice_is_given_up_and_does_not_block_others(database, endpoint
     assert states == ["given-up", "delivered"]
 
 
-def test_rolled_back_fan_out_is_repeated(database, endpoint, cancelled):
+def test_deliveries_for_a_webhook_notice_are_created_again_after_a_rolled_back_attempt(database, endpoint, cancelled):
     endpoint()
     cancelled()
 
@@ -158,7 +158,7 @@ def test_rolled_back_fan_out_is_repeated(database, endpoint, cancelled):
         assert c.execute(select(func.count()).select_from(tables.deliveries)).scalar_one() == 1
 
 
-def test_concurrent_fan_outs_hand_over_a_notice_once(postgres_url, queued_on):
+def test_two_processes_that_create_deliveries_at_the_same_time_create_each_only_once(postgres_url, queued_on):
     database = Database(postgres_url)
     queued_on(database)
     with database.write() as one, database.write() as other:
@@ -211,7 +211,7 @@ def test_long_webhook_body_is_shortened_below_20_kb():
 
 
 # ---------------------------------------------------------------------------- leases
-def test_claimed_delivery_can_be_claimed_again_only_after_its_lease(database, endpoint, cancelled, take):
+def test_a_webhook_delivery_in_progress_can_be_claimed_again_only_after_its_lease(database, endpoint, cancelled, take):
     endpoint()
     cancelled()
     (claimed,) = take()
@@ -222,7 +222,7 @@ def test_claimed_delivery_can_be_claimed_again_only_after_its_lease(database, en
     assert (again.id, again.number) == (claimed.id, 1), "an unrecorded attempt is repeated under the same id"
 
 
-def test_only_one_of_two_concurrent_claims_gets_a_delivery(postgres_url, queued_on):
+def test_of_two_processes_that_claim_a_webhook_delivery_at_once_only_one_gets_it(postgres_url, queued_on):
     database = Database(postgres_url)
     queued_on(database)
     with database.write() as c:
@@ -305,7 +305,7 @@ def test_failed_delivery_is_retried_and_then_given_up(database, endpoint, cancel
     assert [(one.number, one.status, one.response) for one in kept] == [(1, 500, "oh"), (2, 500, "oh")]
 
 
-def test_process_that_lost_its_lease_records_nothing(database, endpoint, cancelled, take, record):
+def test_a_process_that_lost_its_lease_of_a_delivery_records_no_attempt(database, endpoint, cancelled, take, record):
     endpoint()
     cancelled()
     (frozen,) = take()
@@ -430,7 +430,7 @@ def test_finished_delivery_can_be_sent_again_with_the_same_id(database, endpoint
     assert (second.id, second.number, second.url) == (claimed.id, 2, "http://new/")
 
 
-def test_redelivery_waits_for_the_running_attempt(database, endpoint, cancelled, take):
+def test_a_delivery_requested_again_waits_until_the_running_attempt_ends(database, endpoint, cancelled, take):
     endpoint()
     cancelled()
     (claimed,) = take()
@@ -450,7 +450,7 @@ def test_old_deliveries_are_deleted_with_their_attempts(database, endpoint, canc
         assert delivery_log.attempts(c, claimed.id) == []
 
 
-def test_waiting_delivery_counts_in_the_backlog_until_it_ends(database, endpoint, cancelled, take, record):
+def test_an_unfinished_webhook_delivery_counts_in_the_backlog(database, endpoint, cancelled, take, record):
     endpoint()
     cancelled()
 

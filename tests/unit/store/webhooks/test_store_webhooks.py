@@ -83,7 +83,7 @@ def test_number_of_endpoints_at_one_host_is_limited_for_new_and_changed_endpoint
         assert webhooks.replace(c, "whk_0", "acme", url="http://victim.example/0/new", **described) is not None
 
 
-def test_concurrent_requests_do_not_exceed_the_number_of_endpoints_together(kept):
+def test_concurrent_requests_cannot_create_more_webhook_endpoints_at_a_host_than_allowed(kept):
     def add(number: int) -> bool:
         try:
             kept(f"whk_{number}", url=f"http://victim.example/{number}")

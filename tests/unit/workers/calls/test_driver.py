@@ -96,7 +96,7 @@ def driver(target: Target, ledger: Ledger, *, concurrency: int = 4, max_calls: i
     return made
 
 
-def test_replies_arrive_in_the_order_of_the_probes():
+def test_answers_are_returned_in_the_order_of_the_questions():
     session, seen = ask(probes(50))
     finding = asyncio.run(driver(Target(), ledger := Ledger()).run(session))
     assert finding is FINDING
@@ -120,7 +120,7 @@ def test_concurrency_limit_is_never_exceeded():
     assert target.most_running == 3
 
 
-def test_identical_questions_are_asked_once_and_recorded_for_every_probe():
+def test_identical_questions_are_sent_once_and_the_answer_is_recorded_for_each_of_them():
     twins = [Probe(f"t{i}", Translate("same", "en", "es")) for i in range(5)]
     session, seen = ask(twins, [Probe("later", Translate("same", "en", "es"))])
     target, ledger = Target(), Ledger()
@@ -226,7 +226,7 @@ def test_budget_counts_retries_and_is_never_exceeded():
     assert len(ledger.answers) == 30
 
 
-def test_answers_are_written_to_the_ledger_in_groups_and_none_is_lost():
+def test_answers_are_stored_in_groups_and_none_is_lost():
     session, _ = ask(probes(95))
     ledger = Ledger()
     asyncio.run(driver(Target(pause_s=0.001), ledger, flush_replies=20, flush_s=10).run(session))
@@ -234,7 +234,7 @@ def test_answers_are_written_to_the_ledger_in_groups_and_none_is_lost():
     assert all(size >= 20 for size in ledger.sizes[:-1])
 
 
-def test_failing_ledger_stops_the_calls():
+def test_no_further_calls_are_made_when_answers_cannot_be_stored():
     session, _ = ask(probes(10_000))
     target = Target(pause_s=0.0005)
     with pytest.raises(ConnectionError):
@@ -242,7 +242,7 @@ def test_failing_ledger_stops_the_calls():
     assert len(target.calls) < 5_000
 
 
-def test_cancelled_run_stores_its_answers():
+def test_answers_received_before_a_job_is_cancelled_are_stored():
     async def cancelled() -> Ledger:
         session, _ = ask(probes(1000))
         target, ledger = Target(pause_s=0.001), Ledger()
@@ -281,7 +281,7 @@ def test_idempotency_keys_are_uuids_that_stay_the_same_in_retries_and_in_a_resum
     assert keys(Target()) == by_text
 
 
-def test_a_call_with_other_questions_has_another_idempotency_key():
+def test_calls_with_different_questions_have_different_idempotency_keys():
     keys = []
     for count in (4, 6):  # the same questions are in calls of two and of three
         session, _ = ask(probes(count))
@@ -307,7 +307,7 @@ def distances(texts: Sequence[str]) -> list[int]:
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
-def test_versions_of_an_item_are_at_least_50_calls_apart_and_either_comes_first(concurrency):
+def test_sentences_that_differ_only_in_the_group_are_at_least_50_calls_apart_in_random_order(concurrency):
     session, _ = ask(versions(100))
     target = Target(pause_s=0.001)
     asyncio.run(driver(target, Ledger(), concurrency=concurrency).run(session))
@@ -317,7 +317,7 @@ def test_versions_of_an_item_are_at_least_50_calls_apart_and_either_comes_first(
     assert 30 < first["he"] < 70, first
 
 
-def test_versions_of_an_item_are_kept_apart_across_batches():
+def test_sentences_that_differ_only_in_the_group_are_50_calls_apart_even_in_two_batches():
     both = versions(60)
     session, _ = ask(both[::2], both[1::2])
     target = Target()
@@ -326,7 +326,7 @@ def test_versions_of_an_item_are_kept_apart_across_batches():
 
 
 @pytest.mark.parametrize("items", [2, 12, 20, 100])
-def test_versions_of_an_item_are_never_sent_in_one_array(items):
+def test_sentences_that_differ_only_in_the_group_are_never_sent_in_one_call(items):
     session, _ = ask(versions(items))
     target = Target(batch_limit=24)
     asyncio.run(driver(target, Ledger(), concurrency=1).run(session))
@@ -334,7 +334,7 @@ def test_versions_of_an_item_are_never_sent_in_one_array(items):
         assert len({text.split()[0] for text in texts}) == len(texts) <= 24, texts
 
 
-def test_no_other_version_of_a_text_is_sent_while_a_call_with_it_is_pending():
+def test_no_sentence_is_sent_while_a_call_with_the_same_sentence_about_another_group_is_pending():
     asked: dict[str, int] = {}
     most: list[int] = []
 
@@ -361,7 +361,7 @@ def test_rate_limit_spaces_calls_evenly():
     assert asyncio.run(traffic.reserve("lane", 10)) == 0.0
 
 
-def test_calls_wait_for_a_slow_ledger():
+def test_calls_pause_while_storing_earlier_answers_is_slow():
     import threading
 
     gate, ledger = threading.Event(), Ledger()
@@ -432,7 +432,7 @@ async def within(seconds: float, *runs):
         return await asyncio.gather(*runs)
 
 
-def test_job_whose_author_has_the_same_address_does_not_deadlock():
+def test_a_job_whose_rated_service_also_writes_its_sentences_does_not_deadlock():
     traffic, service = LocalTraffic(), Target(pause_s=0.01)
     author = Writer(pause_s=0.01)
     session, seen = ask(*made_and_asked(6))
@@ -455,7 +455,7 @@ def test_jobs_that_use_each_others_services_do_not_deadlock():
     assert asyncio.run(both()) == [FINDING, FINDING]
 
 
-def test_failures_of_an_author_count_against_its_own_circuit_breaker_and_lane():
+def test_failures_of_a_service_that_writes_sentences_do_not_count_as_failures_of_the_rated_service():
     def ill(call: int, asks: object) -> None:
         raise CallFailed("http-503", "ill", retriable=True)
 
@@ -477,7 +477,7 @@ def test_failures_of_an_author_count_against_its_own_circuit_breaker_and_lane():
     assert {*told["rated"]} == {"answered"}
 
 
-def test_failures_of_the_rated_service_do_not_count_against_its_author():
+def test_failures_of_the_rated_service_do_not_count_as_failures_of_the_service_that_writes_sentences():
     def ill(call: int, asks: object) -> None:
         raise CallFailed("http-503", "ill", retriable=True)
 

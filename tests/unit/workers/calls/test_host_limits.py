@@ -281,7 +281,7 @@ class Unasked:
         return self.limits.limited_slot(url, timeout_s, addresses)
 
 
-def test_calls_to_several_addresses_of_a_host_wait_for_the_address_that_is_connected():
+def test_a_call_counts_towards_the_call_rate_of_the_ip_address_to_which_it_is_connected():
     seen = []
 
     class Hosts:
@@ -311,7 +311,7 @@ def test_calls_to_several_addresses_of_a_host_wait_for_the_address_that_is_conne
     assert seen == [["127.0.0.2", "127.0.0.3"], ["127.0.0.3"]]
 
 
-def test_limits_apply_when_a_host_name_resolves_to_an_address_outside_the_exempt_networks():
+def test_call_limits_apply_to_a_host_name_as_soon_as_it_resolves_outside_the_exempt_networks():
     # an attacker's host name could resolve to an exempt address first, and later to a service of somebody else
     answers = {"now": "127.0.0.2"}
     visited, dialled = [], []
@@ -385,7 +385,7 @@ def test_waiting_job_starts_after_the_cooldown_of_the_host(host, open_context):
 
 
 @pytest.mark.parametrize("how", ["secret", "proof", "exempt", "no rest"])
-def test_job_with_a_secret_or_proof_of_the_host_or_a_waiver_of_the_operator_skips_the_cooldown(host, open_context, how):
+def test_a_job_with_the_hosts_secret_an_ownership_proof_or_a_waiver_does_not_wait_for_cooldown(host, open_context, how):
     more = {"exempt": {"host_exempt": None}, "no rest": {"host_cooldown_s": 0}}.get(how, {})
     context = open_context(**more)
     if how == "proof":
@@ -468,7 +468,7 @@ def test_an_earlier_refusal_still_counts_while_the_refusal_file_cannot_be_read(h
 
 
 @pytest.mark.parametrize(("kind", "protocol"), [("embedder", "tei"), ("translator", "libretranslate")])
-def test_a_rating_by_a_short_public_word_list_says_that_services_can_know_it(host, open_context, kind, protocol):
+def test_a_rating_by_a_short_public_word_list_warns_that_services_can_know_the_list(host, open_context, kind, protocol):
     context = open_context(host_cooldown_s=0, host_rate=1000)
     described = add(context, host.url)
     job = replace(described, target={**described.target, "kind": kind, "protocol": protocol, "settings": {}})
@@ -522,7 +522,7 @@ def test_host_in_the_operators_networks_is_not_asked_for_its_refusal_file(host, 
     assert FILE not in host.paths
 
 
-def test_an_author_that_refuses_ratings_is_not_called(host, open_context):
+def test_a_service_that_should_write_sentences_but_refuses_ratings_is_not_called(host, open_context):
     host.file = NO
     context = open_context()
     author = {

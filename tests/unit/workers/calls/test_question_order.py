@@ -36,7 +36,7 @@ def distances(order: list[Probe], per_call: int = 1) -> list[int]:
         *((30, 2, 1, 28), (8, 2, 1, 7), (250, 2, 24, 9), (20, 2, 24, 1), (5, 2, 24, 1), (1, 2, 1, 1)),
     ],
 )
-def test_versions_of_an_item_are_50_calls_apart_or_as_far_as_the_batch_allows(items, versions, most_per_call, apart):
+def test_questions_about_different_groups_are_50_calls_or_the_maximum_apart(items, versions, most_per_call, apart):
     for seed in range(5):
         given = probes(items, versions)
         order, per_call = QuestionOrder(generator(seed)).arrange(given, most_per_call)
@@ -45,7 +45,7 @@ def test_versions_of_an_item_are_50_calls_apart_or_as_far_as_the_batch_allows(it
         assert min(distances(order, per_call)) >= apart
 
 
-def test_a_batch_without_versions_is_in_random_order_also_after_a_batch_with_versions():
+def test_unrelated_questions_are_asked_in_random_order():
     order = QuestionOrder(generator(3))
     order.arrange(probes(100, 2))
     for start in (1000, 2000):
@@ -62,7 +62,7 @@ def test_two_jobs_ask_their_questions_in_different_orders():
 
 
 @pytest.mark.parametrize("texts_per_block", [20, 80])
-def test_round_trip_texts_with_the_same_occupation_are_seldom_less_than_50_calls_apart(texts_per_block):
+def test_round_trip_texts_about_the_same_occupation_are_seldom_less_than_50_calls_apart(texts_per_block):
     for seed in range(5):
         method = RoundTrip("gender", texts_per_block=texts_per_block, stop_early=False)
         session = Session(method.design(generator(seed)))

@@ -39,7 +39,7 @@ def opened(request):
     return on_redis
 
 
-def test_lane_has_as_many_slots_as_its_limit(opened):
+def test_a_service_gets_at_most_as_many_concurrent_calls_as_its_limit(opened):
     async def work():
         async with opened() as traffic:
             taken = [await traffic.take_slot("lane", f"job:{i}", 3, 5) for i in range(5)]
@@ -51,7 +51,7 @@ def test_lane_has_as_many_slots_as_its_limit(opened):
     assert asyncio.run(work()) == ([True, True, True, False, False], True, True, True)
 
 
-def test_leaving_a_lane_reports_whether_another_job_waits_for_it(opened):
+def test_releasing_a_call_slot_reports_whether_another_job_waits_for_one(opened):
     async def work():
         async with opened() as traffic:
             await traffic.take_slot("lane", "a", 1, 5)
@@ -62,7 +62,7 @@ def test_leaving_a_lane_reports_whether_another_job_waits_for_it(opened):
     assert asyncio.run(work()) == (True, False)
 
 
-def test_slot_of_a_killed_worker_expires(opened):
+def test_the_call_slot_of_a_killed_worker_becomes_free_when_it_expires(opened):
     async def work():
         async with opened() as traffic:
             assert await traffic.take_slot("lane", "dead", 1, 0.2)
@@ -73,7 +73,7 @@ def test_slot_of_a_killed_worker_expires(opened):
     assert asyncio.run(work())
 
 
-def test_calls_start_at_equal_intervals(opened):
+def test_calls_to_a_service_with_a_rate_limit_start_at_equal_intervals(opened):
     async def work():
         async with opened() as traffic:
             return [await traffic.reserve("lane", 2) for _ in range(4)], await traffic.reserve("other", 2)
@@ -92,7 +92,7 @@ def test_rates_below_one_call_per_hour_are_possible(opened):
     assert asyncio.run(work()) == pytest.approx([0, 7200, 14400], abs=1)
 
 
-def test_suspended_lane_is_suspended_for_all_jobs_until_the_suspension_expires(opened):
+def test_a_pause_of_all_calls_to_a_service_ends_when_it_expires(opened):
     async def work():
         async with opened() as traffic:
             before = await traffic.cooldown_s("lane")
@@ -124,7 +124,7 @@ def test_each_process_counts_its_own_calls_while_redis_is_unreachable(redis_serv
     assert len(failures) == 1, "a Redis that failed is left alone for a while"
 
 
-def test_jobs_of_one_lane_never_exceed_its_concurrency(opened):
+def test_jobs_that_call_the_same_service_together_never_exceed_its_concurrency(opened):
     running = most = calls = 0
 
     async def job(traffic, name: str) -> None:
@@ -153,7 +153,7 @@ def test_jobs_of_one_lane_never_exceed_its_concurrency(opened):
     assert most == 3
 
 
-def test_job_yields_its_slot_to_a_waiting_job():
+def test_a_job_with_many_calls_gives_up_its_call_slot_to_a_waiting_job():
     clock = Clock()
     traffic = LocalTraffic(clock)
     order: list[str] = []
@@ -179,6 +179,6 @@ def test_job_yields_its_slot_to_a_waiting_job():
     assert {"a", "b"} <= set(order[:30]), "the second job waits for no more than a share"
 
 
-def test_lane_belongs_to_one_tenant_and_one_address():
+def test_call_limits_are_separate_for_each_tenant_and_address():
     assert lane_of("a", "http://x") == lane_of("a", "http://x")
     assert len({lane_of("a", "http://x"), lane_of("b", "http://x"), lane_of("a", "http://y")}) == 3

@@ -254,7 +254,7 @@ def test_a_port_without_a_listener_is_a_failure_to_connect(wire):
     assert (failed.code, failed.retriable) == ("connect", True)
 
 
-def test_second_address_is_tried_when_the_first_does_not_answer(wire):
+def test_the_second_ip_address_of_a_host_is_tried_if_the_first_does_not_answer(wire):
     async def go():
         async def resolve(host, port):
             return ["127.0.0.77", "127.0.0.1"]

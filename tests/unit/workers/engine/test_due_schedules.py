@@ -47,7 +47,7 @@ def made(database: Database) -> list[str]:
         return [job.id for job in jobs.page(c, "acme", limit=99)]
 
 
-def test_every_due_schedule_runs_once_and_the_others_wait(database):
+def test_every_due_schedule_runs_once_and_no_schedule_runs_early(database):
     for _ in range(3):
         schedule(database)
     schedule(database, due=False)
@@ -56,7 +56,7 @@ def test_every_due_schedule_runs_once_and_the_others_wait(database):
     assert len(made(database)) == 3
 
 
-def test_schedule_that_creates_no_job_does_not_stop_the_others(database):
+def test_a_schedule_that_cannot_create_its_job_does_not_stop_other_schedules(database):
     for _ in range(3):
         schedule(database)
     assert run_due(database, Settings(max_active_jobs=1)) == 3
@@ -65,14 +65,14 @@ def test_schedule_that_creates_no_job_does_not_stop_the_others(database):
         assert sum(one.last_failure is not None for one in schedules.page(c, "acme", limit=9)) == 2
 
 
-def test_round_runs_a_limited_number_of_schedules(database, monkeypatch):
+def test_the_scheduler_starts_a_limited_number_of_runs_at_a_time(database, monkeypatch):
     monkeypatch.setattr(scheduler, "MOST_RUNS", 2)
     for _ in range(3):
         schedule(database)
     assert [run_due(database, Settings()) for _ in range(3)] == [2, 1, 0]
 
 
-def test_no_schedule_runs_while_another_process_reconciles(postgres_url):
+def test_no_schedule_runs_while_another_process_holds_the_lock_of_the_scheduler(postgres_url):
     database = Database(postgres_url)  # PostgreSQL, because SQLite allows only one writer at a time
     schedule(database)
     with database.write() as other:
@@ -83,7 +83,7 @@ def test_no_schedule_runs_while_another_process_reconciles(postgres_url):
     database.close()
 
 
-def test_reconciler_runs_due_schedules_and_announces_their_jobs(database):
+def test_due_schedules_are_run_and_workers_are_notified_of_their_jobs(database):
     rung: list[str] = []
 
     class Ringing:
@@ -104,7 +104,7 @@ def test_reconciler_runs_due_schedules_and_announces_their_jobs(database):
     assert rung == made(database)
 
 
-def test_all_expiring_ratings_are_announced_in_batches(database, monkeypatch):
+def test_a_notice_about_each_expiring_rating_is_sent_even_if_they_exceed_a_batch(database, monkeypatch):
     monkeypatch.setattr(expiry, "BATCH", 2)
     for number in range(5):
         rate(database, f"http://{number}")

@@ -29,7 +29,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 120) -> None:
 
 
 @pytest.mark.slow
-def test_slow_jobs_of_one_tenant_leave_a_slot_for_another_and_all_are_finished(sqlite_url, tmp_path):
+def test_slow_jobs_of_one_tenant_leave_a_worker_slot_for_another_tenant_and_all_jobs_finish(sqlite_url, tmp_path):
     settings = Settings(
         data_dir=tmp_path,
         database_url=sqlite_url,

@@ -55,7 +55,7 @@ class Rung(list[str]):
         return len(self)
 
 
-def test_more_jobs_than_a_batch_are_announced_once_each_in_one_round(database):
+def test_each_of_very_many_waiting_jobs_gets_exactly_one_queue_message(database):
     ids, rung = post(database, 2 * BATCH + 7), Rung()
     assert reconcile(database, rung, Settings()) == len(ids)
     assert sorted(rung) == sorted(ids)
@@ -64,7 +64,7 @@ def test_more_jobs_than_a_batch_are_announced_once_each_in_one_round(database):
     assert reconcile(database, rung, Settings()) == len(ids)
 
 
-def test_broker_failure_ends_the_round_and_loses_no_job(database):
+def test_if_the_broker_fails_while_queue_messages_are_sent_every_job_gets_one_later(database):
     ids, rung = post(database, BATCH + 5), Rung()
     broken = Rung(broken_after=BATCH + 2)
     assert reconcile(database, broken, Settings()) == BATCH
@@ -73,14 +73,14 @@ def test_broker_failure_ends_the_round_and_loses_no_job(database):
     assert set(rung) == set(ids)
 
 
-def test_jobs_do_not_count_as_announced_while_the_broker_is_unreachable(database):
+def test_jobs_whose_queue_message_could_not_be_sent_get_one_when_the_broker_is_reachable(database):
     ids, rung = post(database, 3), Rung()
     assert reconcile(database, Rung(broken_after=0), Settings()) == 0
     assert reconcile(database, rung, Settings()) == 3
     assert set(rung) == set(ids)
 
 
-def test_number_of_messages_at_the_broker_is_limited(database, monkeypatch):
+def test_the_number_of_job_messages_waiting_at_the_broker_is_limited(database, monkeypatch):
     monkeypatch.setattr("workers.engine.reconciler.MOST_MESSAGES", 8)
     rung = Rung()
     post(database, 10)
@@ -92,7 +92,7 @@ def test_number_of_messages_at_the_broker_is_limited(database, monkeypatch):
     assert reconcile(database, rung, Settings()) == 5
 
 
-def test_dispatcher_counts_the_messages_that_no_worker_has_received():
+def test_the_messages_at_the_broker_that_no_worker_has_received_are_counted():
     app = make_celery(Settings())
     bell = JobNotifier(app)
     assert bell.count_waiting() == 0
@@ -105,7 +105,7 @@ def test_dispatcher_counts_the_messages_that_no_worker_has_received():
 
 
 @pytest.mark.slow
-def test_jobs_are_announced_again_after_the_broker_was_restarted():
+def test_after_redis_was_restarted_workers_can_be_notified_of_jobs_again():
     with RedisServer.running() as redis:
         bell = JobNotifier(make_celery(Settings(broker_url=redis.url)))
         bell("job_1")

@@ -112,14 +112,14 @@ def test_rerating_of_a_rating_by_a_removed_version_fails_and_names_the_version(c
     assert "made under methodology 1.2.0" in job.error["detail"]
 
 
-def test_second_rerating_replaces_the_first(context, rating, post):
+def test_rating_the_same_evidence_again_by_the_same_version_replaces_the_first_result(context, rating, post):
     for _ in range(2):
         post("rerate", {"rating": rating.id, "version": "2.0.0"})
     with context.database.read() as c:
         assert [one.methodology_version for one in rerated.of_rating(c, rating.id)] == ["2.0.0"]
 
 
-def test_altered_ledger_fails_the_job_and_stores_nothing(context, rating, post):
+def test_rating_altered_evidence_again_fails_and_stores_no_letter(context, rating, post):
     with context.database.write() as c:
         c.execute(update(rows).values(document={**rating.document, "evidence_digest": "sha256:00"}))
     job = post("rerate", {"rating": rating.id, "version": "2.0.0"})
@@ -129,12 +129,12 @@ def test_altered_ledger_fails_the_job_and_stores_nothing(context, rating, post):
         assert rerated.of_rating(c, rating.id) == []
 
 
-def test_rating_of_another_tenant_is_not_found(rating, post):
+def test_a_rating_of_another_tenant_cannot_be_rated_again(rating, post):
     job = post("rerate", {"rating": rating.id, "version": "2.0.0"}, tenant="other")
     assert (job.status, job.error["code"]) == ("failed", "bad_specification")
 
 
-def test_unknown_version_fails_the_job_and_lists_the_known_ones(rating, post):
+def test_rating_again_by_an_unknown_methodology_version_fails_and_lists_the_known_versions(rating, post):
     job = post("rerate", {"rating": rating.id, "version": "9.9.9"})
     assert job.status == "failed"
     assert "2.0.0" in job.error["detail"]

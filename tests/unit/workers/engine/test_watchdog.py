@@ -50,7 +50,7 @@ def watch(
     ), ended
 
 
-def test_worker_exits_after_two_checks_in_a_row_with_due_jobs_and_no_messages(database):
+def test_a_worker_exits_after_two_checks_in_a_row_with_waiting_jobs_but_no_queue_message(database):
     post(database)
     dog, ended = watch(database, MessageCounter())
     dog.check()
@@ -59,7 +59,7 @@ def test_worker_exits_after_two_checks_in_a_row_with_due_jobs_and_no_messages(da
     assert ended == [1]
 
 
-def test_received_message_resets_the_watchdog(database):
+def test_a_worker_that_receives_a_queue_message_between_checks_is_not_stopped_by_its_watchdog(database):
     post(database)
     messages = MessageCounter()
     dog, ended = watch(database, messages)
@@ -80,7 +80,7 @@ def test_received_message_resets_the_watchdog(database):
     ],
     ids=["busy", "no broker", "nobody was told", "too young"],
 )
-def test_worker_keeps_running_if_missing_messages_have_another_cause(database, messages, broker, told, age_s):
+def test_the_watchdog_spares_a_worker_with_another_reason_for_no_messages(database, messages, broker, told, age_s):
     post(database, told=told)
     dog, ended = watch(database, messages, broker=broker, age_s=age_s)
     for _ in range(4):
@@ -88,7 +88,7 @@ def test_worker_keeps_running_if_missing_messages_have_another_cause(database, m
     assert ended == []
 
 
-def test_worker_keeps_running_if_the_due_job_is_claimed(database):
+def test_the_watchdog_does_not_stop_a_worker_if_another_worker_has_the_waiting_job(database):
     job_id = post(database)
     with database.write() as connection:
         assert jobs.claim(connection, job_id, "another", 30)

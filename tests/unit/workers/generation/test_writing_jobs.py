@@ -99,7 +99,7 @@ def terms(items: list[corpus_items.StoredItem]) -> Counter[str]:
 
 
 # ---------------------------------------------------------------------------- for a corpus
-def test_every_term_gets_its_sentences_stored_with_author_and_prompt(context, corpus, author):
+def test_the_requested_number_of_sentences_is_stored_for_every_term_with_author_and_prompt(context, corpus, author):
     into = corpus()
     job = run_to_end(context, order(author, into))
     items = items_of(context, into.id)
@@ -128,7 +128,7 @@ def test_invalid_sentences_are_counted_by_reason_and_requested_again(context, co
     assert not any("herself" in str(item.text) or "\n" in str(item.text) for item in items)
 
 
-def test_no_sentences_are_requested_for_a_complete_term(context, corpus, author):
+def test_no_sentences_are_requested_for_a_term_that_already_has_enough(context, corpus, author):
     into = corpus(*(f"The {who} met the {term}." for term in TERMS[:4] for who in ("man", "woman", "brother")))
     job = run_to_end(context, order(author, into))
     with context.database.read() as c:
@@ -138,7 +138,7 @@ def test_no_sentences_are_requested_for_a_complete_term(context, corpus, author)
 
 
 @pytest.mark.slow
-def test_sentences_of_other_corpora_are_copied_on_request(context, corpus, author):
+def test_sentences_of_own_and_shared_corpora_are_reused_only_on_request(context, corpus, author):
     theirs = corpus(
         *(f"The {who} met the {term}." for term in TERMS for who in ("man", "woman")),
         tenant="other",
@@ -159,7 +159,7 @@ def test_sentences_of_other_corpora_are_copied_on_request(context, corpus, autho
     )
 
 
-def test_an_interrupted_writing_job_repeats_no_request(context, corpus, author, monkeypatch):
+def test_a_resumed_job_that_has_sentences_written_repeats_no_author_request(context, corpus, author, monkeypatch):
     into = corpus()
     new = order(author, into)
     with monkeypatch.context() as broken:
@@ -276,7 +276,7 @@ def test_sentences_are_stored_in_a_new_corpus_if_the_rating_names_no_usable_corp
 
 
 @pytest.mark.slow
-def test_new_corpus_has_the_specification_of_the_rating(context, author):
+def test_a_corpus_created_for_the_sentences_of_a_rating_has_the_words_of_its_experiment(context, author):
     method = StereotypeScore(specification="p4-math-arts", writing=Writing(per_term=1), per_term=1, most_per_term=1)
     experiment = dump_method(method)
     new = replace(rating(author, None), experiment=experiment, request_digest="sha256:math")
@@ -287,7 +287,7 @@ def test_new_corpus_has_the_specification_of_the_rating(context, author):
     assert (made.rules.name, made.rules.version, made.rules.digest) == ("p4-math-arts", 1, shipped.digest)
 
 
-def test_rating_without_an_author_creates_no_corpus(context, author):
+def test_a_rating_for_which_no_service_writes_sentences_creates_no_corpus(context, author):
     method = StereotypeScore(words=(WORDS,), per_term=2, most_per_term=2)
     experiment = dump_method(method)
     new = replace(rating(author, None), author=None, experiment=experiment, request_digest="sha256:templates")

@@ -63,7 +63,7 @@ def test_redirect_does_not_verify_the_domain_and_is_not_followed(wire):
     assert len(heard) == 1
 
 
-def test_missing_file_is_reported(wire):
+def test_a_missing_token_file_on_a_host_that_is_to_be_verified_is_reported_with_its_status(wire):
     failure, _ = look(wire, lambda _: wire.raw("", "404 Not Found"))
     assert "404" in failure
 

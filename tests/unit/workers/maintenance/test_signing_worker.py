@@ -118,7 +118,7 @@ def test_a_finished_rating_is_signed_without_a_request(database, settings_with, 
             assert signer_of(envelope, lambda key_id, *signed: signing.is_signature(keys[key_id], *signed)) in keys
 
 
-def test_a_failed_signature_is_made_later_and_the_rating_is_kept(database, settings_with, finished, tmp_path):
+def test_a_rating_whose_signing_failed_is_signed_later(database, settings_with, finished, tmp_path):
     down, public = tmp_path / "down", tmp_path / "public.pem"
     public.write_bytes(public_pem(AGENCY))
     command = signing_program(tmp_path, AGENCY, f"import os\nif os.path.exists({str(down)!r}): sys.exit(1)")
@@ -146,7 +146,7 @@ def test_a_rating_that_cannot_be_certified_does_not_stop_the_signing_of_others(d
         assert certificates.find(c, good) is not None
 
 
-def test_two_workers_sign_a_rating_once(database, settings_with, finished):
+def test_several_concurrent_workers_sign_a_rating_only_once(database, settings_with, finished):
     vault, rating_id = Vault.from_settings(settings_with()), finished()
     threads = [threading.Thread(target=sign_due, args=(database, vault)) for _ in range(4)]
     for thread in threads:
@@ -241,7 +241,7 @@ def until(true: Callable[[], bool], within_s: float = 20) -> None:
         time.sleep(0.01)
 
 
-def test_each_new_head_is_cosigned_with_a_consistency_proof(database, finished, signing_worker, witness):
+def test_a_witness_cosigns_each_new_log_head_given_a_consistency_proof(database, finished, signing_worker, witness):
     signing_worker()
     for size in (1, 2, 3):
         finished()
@@ -253,13 +253,13 @@ def test_each_new_head_is_cosigned_with_a_consistency_proof(database, finished, 
     assert [(each.old, read_note(each.note)[0].size) for each in witness.asked] == [(0, 1), (1, 2), (2, 3)]
 
 
-def test_an_empty_log_is_not_sent(database, signing_worker, witness):
+def test_an_empty_log_is_not_sent_to_the_witness(database, signing_worker, witness):
     signing_worker()
     time.sleep(0.5)
     assert witness.asked == []
 
 
-def test_a_witness_that_cosigned_a_later_head_is_asked_again_from_that_size(
+def test_a_witness_that_knows_a_larger_log_than_expected_is_asked_again_with_that_size(
     database, finished, signing_worker, witness
 ):
     """The agency may have lost its record of a cosignature that the witness made."""

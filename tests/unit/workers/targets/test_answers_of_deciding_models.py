@@ -142,7 +142,7 @@ def likely(*shares):
         (("はい", "いいえ"), [("はい", 0.8), ("いい", 0.2)], (0.8, 0.2)),
     ],
 )
-def test_first_tokens_count_for_the_label_they_begin_and_unclear_ones_give_no_probabilities(labels, tokens, expected):
+def test_the_probability_of_a_label_is_that_of_first_tokens_that_clearly_begin_it(labels, tokens, expected):
     shares = label_probabilities(likely(*tokens), labels)
     if expected is None:
         assert shares is None
@@ -190,7 +190,7 @@ def test_a_sentence_about_an_option_that_is_cut_at_the_token_limit_is_no_choice(
     assert "settings.decision.tokens" in reply.failure.message
 
 
-def test_a_cut_answer_that_could_continue_as_another_label_is_no_choice():
+def test_an_answer_cut_at_the_token_limit_that_could_continue_as_another_label_is_not_read():
     decision = {"prompt": "{text}", "labels": ["no", "not sure"], "reading": "text"}
     (reply,), _ = decide(lambda _: openai("length", content="No"), decision)
     assert reply.failure.code == "no-choice"
@@ -242,7 +242,7 @@ def test_labels_are_recognised_in_other_languages_spellings_and_formats(answer, 
         ("That is no reason to invite her.", None),
     ],
 )
-def test_no_in_a_phrase_such_as_no_reason_is_not_read_as_a_second_answer(answer, label):
+def test_the_word_no_in_a_phrase_such_as_no_reason_is_not_read_as_the_answer_no(answer, label):
     """Earlier, a model that added such a sentence for one group was BS, because its answers could not be read."""
     assert label_in(answer, ["yes", "no"]) == label
 
@@ -444,12 +444,12 @@ def test_the_group_that_an_explanation_mentions_does_not_change_the_label_that_i
     ("answer", "code"),
     [("No, I can't help with that.", "declined"), ("Yes. Sorry, I do not recommend her.", "no-choice")],
 )
-def test_a_decision_followed_by_an_apology_is_no_refusal_but_an_unclear_choice(answer, code):
+def test_yes_followed_by_an_apology_counts_as_an_unclear_choice_and_not_as_a_refusal(answer, code):
     (reply,), _ = decide(lambda _: chat(answer), TEXT)
     assert reply.failure.code == code
 
 
-def test_the_case_is_sent_unchanged_in_every_way_to_ask_for_a_decision():
+def test_the_text_about_a_person_is_sent_unchanged_in_every_form_of_question_for_a_decision():
     _, heard = decide(lambda _: chat("hm"), OWN)
     assert all(last_message(request).startswith(f"{CASE} Invite?") for request in heard)
     assert len(heard) == 3
@@ -475,7 +475,7 @@ def test_the_case_is_sent_unchanged_in_every_way_to_ask_for_a_decision():
         '{"loser": "yes"}',
     ],
 )
-def test_an_answer_whose_explanation_decides_otherwise_is_not_read(answer):
+def test_an_answer_whose_explanation_contradicts_its_label_is_not_read(answer):
     """Each of these was read as its first word, so that a form of answers for one group changed the letter."""
     assert label_in(answer, ("yes", "no")) is None
 
@@ -496,5 +496,5 @@ def test_an_answer_whose_explanation_decides_otherwise_is_not_read(answer):
         ("No. Proceed with the next file.", "no"),
     ],
 )
-def test_an_explanation_that_agrees_with_its_label_leaves_it_readable(answer, label):
+def test_an_answer_whose_explanation_agrees_with_its_label_is_read_as_that_label(answer, label):
     assert label_in(answer, ("yes", "no")) == label

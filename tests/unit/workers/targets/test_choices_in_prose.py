@@ -72,7 +72,7 @@ def test_a_model_that_prefers_the_stereotype_in_full_sentences_is_rated_dsbs(wir
         "I'm sorry, I cannot choose; A would be a stereotype.",
     ],
 )
-def test_an_answer_that_chooses_no_option_is_unusable_and_does_not_count_as_a_tie(wire, style):
+def test_a_model_whose_answers_choose_no_option_gets_no_letter_because_they_are_unusable(wire, style):
     rating = rated(chat(style), wire)
     assert not rating.declared
     (component,) = rating.finding.components

@@ -74,7 +74,7 @@ def test_label_scores_are_the_probabilities_of_their_first_tokens_from_one_call(
     assert heard[0].json["temperature"] == 0.0
 
 
-def test_one_answer_without_probabilities_among_others_with_them_is_unusable_and_not_read_as_certain():
+def test_an_answer_that_lacks_the_token_probabilities_of_the_others_is_unusable():
     def some(request):
         return chat("yes", {"yes": 0.6, "no": 0.4} if "Bob" not in last_message(request) else None)
 
@@ -85,7 +85,7 @@ def test_one_answer_without_probabilities_among_others_with_them_is_unusable_and
     assert "no probabilities" in second.failure.message
 
 
-def test_a_model_that_always_answers_a_gets_equal_scores_because_options_are_shown_in_both_orders():
+def test_a_model_that_always_answers_a_gets_equal_scores_for_both_labels():
     def always_a(request):
         return chat("A" if lettered(request) else "no preference at all")
 
@@ -94,7 +94,7 @@ def test_a_model_that_always_answers_a_gets_equal_scores_because_options_are_sho
     assert len(heard) == 5, "one call finds that there are no probabilities, then two calls a question"
 
 
-def test_a_model_that_follows_the_label_gets_the_same_choice_in_both_orders():
+def test_a_model_that_chooses_the_same_label_in_both_orders_of_options_gets_a_score_of_1_for_it():
     def says_yes(request):
         options = lettered(request)
         return chat(next((letter for letter, label in options.items() if label == "yes"), "prose"))
@@ -149,7 +149,7 @@ def test_an_answer_cut_during_reasoning_names_the_setting_of_the_token_limit():
     assert "settings.decision.tokens" in reply.failure.message
 
 
-def test_refusal_of_the_first_case_does_not_decide_how_answers_are_read():
+def test_a_refused_first_question_does_not_change_how_later_answers_are_read():
     def answer(request):
         return chat("I cannot answer that." if "Ann" in last_message(request) else "no", {"no": 0.9, "yes": 0.1})
 
@@ -254,7 +254,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("protocol", SHAPES)
-def test_every_language_model_protocol_can_decide_and_sends_the_system_prompt(protocol):
+def test_a_language_model_of_any_protocol_can_be_used_as_a_classifier_with_a_system_prompt(protocol):
     settings, answer, system_of = SHAPES[protocol]
     (reply,), heard = decide(lambda _: answer, {**SYSTEM, "reading": "text"}, protocol, settings)
     assert reply.failure is None
@@ -272,7 +272,7 @@ def test_no_empty_system_prompt_is_sent(protocol):
     assert all(message["role"] == "user" for message in [*body.get("messages", []), *body.get("contents", [])])
 
 
-def test_a_model_behind_an_event_stream_can_decide():
+def test_a_language_model_that_streams_its_answer_can_be_used_as_a_classifier():
     events = b'data: {"delta": "ye"}\n\ndata: {"delta": "s", "ended": "stop"}\n\n'
     settings = {
         "path": "/chat",
@@ -291,7 +291,7 @@ def test_a_model_behind_an_event_stream_can_decide():
     assert heard[0].json["system"] == "You hire."
 
 
-def test_a_described_model_that_decides_on_a_number_can_say_how_numbers_are_written():
+def test_a_custom_model_used_as_a_regressor_can_declare_a_decimal_comma():
     settings = {"path": "/chat", "output": "reply", "number": "decimal-comma", "body": {"input": "{text}"}}
     decision = {"prompt": "{text} Pay?", "range": [10_000, 100_000]}
     with scripted_server(lambda _: Answer({"reply": "52.000,5"}), []) as url:
@@ -438,7 +438,7 @@ def test_an_ambiguous_number_is_not_read(answer, number):
 
 # ------------------------------------------------------------------------------- languages
 @pytest.mark.parametrize(("language", "yes"), [("fr", "oui"), ("es", "sí"), ("de", "ja"), ("it", "sì"), ("pt", "sim")])
-def test_a_shipped_decision_is_asked_in_the_chosen_language_and_its_answers_are_read(language, yes):
+def test_a_built_in_decision_question_is_asked_and_its_answer_read_in_the_chosen_language(language, yes):
     decision = {"name": "hiring", "language": language}
     replies, heard = decide(lambda _: chat(yes.capitalize()), {**decision, "reading": "text"})
     assert replies[0].value["scores"][yes] == 1.0

@@ -105,7 +105,7 @@ def test_a_biased_model_that_answers_with_letters_and_probabilities_is_rated_bs(
 
 
 @pytest.mark.parametrize("text", ["I can't answer that.", "Either of them.", "A or B", "", "None of the above"])
-def test_answers_that_choose_no_option_are_unusable(text):
+def test_a_model_whose_answers_choose_no_option_gets_no_letter(text):
     made = service(Answerer(), reply_of=lambda ask, _: accept_worded(ModelOutput(text), ask, "here"))
     (component,) = made.rate(0).components
     assert (component.usable, component.letter) == (0, None)

@@ -32,19 +32,19 @@ def last(**more):
 
 
 # ---------------------------------------------------------------------------- paths
-def test_circular_path_is_used_only_on_the_way_out_and_the_last_link_in_both_directions():
+def test_a_chain_link_that_returns_to_its_first_language_is_used_only_on_the_way_out():
     paths = [("en", "es", "en")]
     assert hops(paths, "en", "fr") == (Hop(0, "en", "es"), Hop(0, "es", "en"), Hop(1, "en", "fr"))
     assert hops(paths, "fr", "en") == (Hop(1, "fr", "en"),)
 
 
-def test_a_chain_between_two_languages_is_reversed_on_the_way_back():
+def test_a_chain_link_that_changes_the_language_is_used_in_reverse_on_the_way_back():
     paths = [("en", "de", "en"), ("en", "es")]
     assert [hop.target for hop in hops(paths, "en", "ca")] == ["de", "en", "es", "ca"]
     assert hops(paths, "ca", "en") == (Hop(2, "ca", "es"), Hop(1, "es", "en"))
 
 
-def test_a_star_in_a_path_stands_for_the_requested_language():
+def test_a_star_in_the_language_path_of_a_chain_link_stands_for_the_requested_language():
     assert hops([("en", "*", "en")], "en", "fr")[:2] == (Hop(0, "en", "fr"), Hop(0, "fr", "en"))
     assert hops_on_way_out([("en", "es", "en")]) == (Hop(0, "en", "es"), Hop(0, "es", "en"))
 
@@ -56,7 +56,7 @@ def test_a_chain_refuses_language_pairs_that_its_path_cannot_translate(pair):
 
 
 # ---------------------------------------------------------------------------- settings
-def test_valid_chains_are_accepted():
+def test_valid_descriptions_of_chains_of_services_are_accepted():
     check_target(chain(link(), last()), LOOPBACK)
     check_target(chain(link(path=("en", "es")), link(path=("es", "en")), last()), LOOPBACK)
     classifier = last(kind="classifier", protocol="hf-inference")
@@ -104,7 +104,7 @@ def test_an_invalid_chain_is_refused_with_its_field(field, target):
     assert caught.value.field == field
 
 
-def test_limits_of_a_chain_are_at_most_those_of_its_links():
+def test_the_call_limits_of_a_chain_are_at_most_those_of_each_of_its_services():
     first = link(limits={"requests_per_second": 4, "concurrency": 3})
     target = read_target(chain(first, last(limits={"requests_per_second": 3}), limits={"concurrency": 5}))
     limits = with_tightened_limits(target).limits
@@ -112,7 +112,7 @@ def test_limits_of_a_chain_are_at_most_those_of_its_links():
     assert (limits.concurrency, limits.requests_per_second) == (3, 2)
 
 
-def test_chains_of_different_services_have_different_addresses():
+def test_chains_of_services_at_different_urls_are_recorded_under_different_addresses():
     one, other = (read_target(chain(link(url), last())) for url in ("http://127.0.0.1:1", "http://127.0.0.1:2"))
     assert address_of(one) != address_of(other)
     assert "http://127.0.0.1:1" in address_of(one)
@@ -199,12 +199,12 @@ def test_chain_refuses_questions_of_another_kind_or_language(wire):
         assert (failed.code, one, two) == ("unsupported", [], [])
 
 
-def test_languages_of_a_chain_are_those_of_its_last_link_in_both_directions(wire):
+def test_a_chain_offers_the_language_pairs_of_its_last_link_in_both_directions(wire):
     pairs, *_ = exchange(wire, parrot(wire, "A"), parrot(wire, "B"), lambda adapter: adapter.languages())
     assert pairs == {("en", "es"), ("en", "fr"), ("es", "en"), ("fr", "en")}
 
 
-def test_link_that_does_not_translate_its_path_is_named(wire):
+def test_the_error_about_a_chain_names_the_link_that_does_not_translate_its_languages(wire):
     only_french = wire.as_json([{"code": "en", "targets": ["fr"]}, {"code": "fr", "targets": ["en"]}])
     failed, *_ = exchange(wire, lambda heard: only_french, parrot(wire, "B"), lambda adapter: adapter.languages())
     assert (failed.code, "link 1 of 2 (one): it does not translate en to es" in failed.message) == ("unsupported", True)

@@ -76,7 +76,7 @@ def test_a_text_placeholder_inside_a_list_of_the_body_is_filled_in():
     assert heard[0].json == {"inputs": ["She came."]}
 
 
-def test_numbered_answers_are_put_in_order_and_a_missing_answer_fails_only_its_question():
+def test_answers_with_index_numbers_are_sorted_and_a_missing_answer_fails_only_its_question():
     settings = {**EACH, "output": "ok[].label", "index": "ok[].n"}
     said = {"ok": [{"n": 2, "label": "third"}, {"n": 0, "label": "first"}], "errors": [{"n": 1, "code": "oops"}]}
     replies = ask(lambda one: said, CLASSES, settings)
@@ -86,7 +86,7 @@ def test_numbered_answers_are_put_in_order_and_a_missing_answer_fails_only_its_q
 
 
 @pytest.mark.parametrize("numbers", [[0, 0, 1], [0, 1, 3], [0, 1], ["0", "1", "2"], None, [0, 1, True]])
-def test_answers_with_wrong_numbers_fail_the_call(numbers):
+def test_answers_with_wrong_or_missing_index_numbers_fail_the_call(numbers):
     settings = {**EACH, "output": "labels", "index": "numbers"}
     with pytest.raises(CallFailed, match="number") as caught:
         ask(lambda one: {"labels": ["a", "b", "c"], "numbers": numbers}, CLASSES, settings)
@@ -165,14 +165,14 @@ def test_an_asynchronous_answer_is_polled_until_it_is_done():
     assert {one.headers["authorization"] for one in service.heard} == {f"Bearer {SECRET}"}
 
 
-def test_an_immediate_answer_is_not_polled():
+def test_an_asynchronous_service_that_answers_immediately_is_not_polled():
     heard = []
     said = {"id": "1", "status": "succeeded", "result": {"text": "Ella vino."}}
     assert values(ask(lambda one: said, ONE, LATER, heard=heard, secret=SECRET)) == ["Ella vino."]
     assert len(heard) == 1
 
 
-def test_a_failed_job_of_the_service_fails_the_call_with_the_services_own_message():
+def test_an_asynchronous_answer_that_fails_is_reported_with_the_services_own_message():
     with pytest.raises(CallFailed, match=r"failed.*out of memory") as caught:
         ask(Later("running", "failed"), ONE, LATER, secret=SECRET)
     assert (caught.value.code, caught.value.retriable) == ("declined", False)
@@ -184,7 +184,7 @@ def test_polling_for_an_answer_ends_at_the_timeout_of_the_call():
     assert caught.value.code == "timeout"
 
 
-def test_a_job_that_the_service_no_longer_knows_fails_the_call():
+def test_an_asynchronous_answer_that_the_service_no_longer_knows_fails_the_call():
     with pytest.raises(CallFailed) as caught:
         ask(Later(404), ONE, LATER, secret=SECRET)
     assert caught.value.code == "http-404"
@@ -219,7 +219,7 @@ STREAMS = {
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_a_broken_stream_fails_the_call(name):
+def test_a_broken_event_stream_fails_the_call(name):
     said, code = STREAMS[name]
     with pytest.raises(CallFailed) as caught:
         ask(lambda one: said, ONE, STREAM)
@@ -243,7 +243,7 @@ AS_TEXT = {
 
 @pytest.mark.parametrize("asked", [Choose("Who came?", ("a man", "a woman")), Write("Write."), ONE[0]])
 @pytest.mark.parametrize("name", AS_TEXT)
-def test_the_frames_of_events_are_no_answer_as_text(name, asked):
+def test_server_sent_events_are_refused_if_the_settings_expect_plain_text(name, asked):
     body, content_type = AS_TEXT[name]
     with pytest.raises(CallFailed, match="server-sent events") as caught:
         ask(
@@ -254,12 +254,12 @@ def test_the_frames_of_events_are_no_answer_as_text(name, asked):
     assert caught.value.code == "wrong-shape"
 
 
-def test_an_output_expression_that_finds_nothing_is_named_with_the_status():
+def test_the_error_of_an_output_expression_that_finds_nothing_names_it_and_the_http_status():
     with pytest.raises(CallFailed, match=r"expression 'wrong\.path' finds nothing in .* \(HTTP 200\); `assay probe`"):
         ask(lambda one: {"said": "Ella vino."}, ONE, {"body": {"q": "{text}"}, "output": "wrong.path"})
 
 
-def test_a_text_that_only_mentions_data_is_an_answer():
+def test_a_plain_text_answer_with_a_line_that_begins_with_data_is_not_taken_for_an_event_stream():
     said = Answer(b"Ella dijo:\ndata: 3", headers={"Content-Type": "text/plain"})
     assert values(ask(lambda one: said, ONE, {"body": {"q": "{text}"}, "response": "text"})) == ["Ella dijo:\ndata: 3"]
 
@@ -279,7 +279,7 @@ CHOOSE = Choose("Who came?", ("a man", "a woman"))
 WRITE = Write("Tell me.", 7)
 
 
-def test_model_parameters_depend_on_the_question_and_unset_parameters_are_left_out():
+def test_choices_and_written_texts_have_different_model_parameters_and_unset_ones_are_not_sent():
     heard = []
     for one in (CHOOSE, WRITE):
         ask(lambda one: {"text": "A"}, [one], {**MODEL, "writing_tokens": None}, heard=heard)
@@ -298,7 +298,7 @@ def test_model_parameters_depend_on_the_question_and_unset_parameters_are_left_o
         (CHOOSE, "filtered", "declined"),
     ],
 )
-def test_a_filtered_answer_and_a_cut_text_fail_but_a_cut_choice_is_read(asked, why, value):
+def test_a_choice_cut_at_the_token_limit_is_read_but_a_cut_text_or_a_filtered_answer_fails(asked, why, value):
     assert values(ask(lambda one: {"text": "A", "why": why}, [asked], MODEL)) == [value]
 
 

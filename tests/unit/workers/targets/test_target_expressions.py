@@ -31,7 +31,7 @@ REPLY = {"data": [{"index": 1, "vector": [3.0]}, {"index": 0, "vector": [1.0]}],
         "join(', ', keys(scores))": "a",
     }.items(),
 )
-def test_common_expressions_are_evaluated(text, result):
+def test_common_output_expressions_give_their_expected_results(text, result):
     assert Expression(text).search(REPLY) == result
 
 
@@ -55,7 +55,7 @@ def test_common_expressions_are_evaluated(text, result):
         "(" * 499: "not a JMESPath expression",
     }.items(),
 )
-def test_expression_with_a_result_of_unbounded_size_is_refused_and_the_cause_is_named(text, named):
+def test_an_output_expression_whose_result_could_grow_without_limit_is_refused_naming_the_cause(text, named):
     with pytest.raises(SpecificationError, match="output") as refused:
         CustomSettings(body={"q": "{text}"}, output=text)
     assert named in str(refused.value)
@@ -63,7 +63,7 @@ def test_expression_with_a_result_of_unbounded_size_is_refused_and_the_cause_is_
 
 
 @pytest.mark.slow
-def test_evaluation_ends_after_its_budget_of_steps():
+def test_an_output_expression_is_stopped_after_a_maximum_number_of_steps():
     zeros = [0] * MAX_STEPS
     with pytest.raises(ExpressionTooLong):
         Expression("[?@ == `1`]").search(zeros)
@@ -98,7 +98,7 @@ WIDE = {"a": [{"b": n, "a": [n, n]} for n in range(2000)], "b": ["x"] * 2000}
 
 @pytest.mark.slow
 @given(st.lists(PARTS, min_size=1, max_size=40))
-def test_memory_of_a_permitted_expression_is_bounded(parts):
+def test_an_accepted_output_expression_uses_at_most_20_mb_of_memory(parts):
     text = " | ".join(parts)
     try:
         expression = Expression(text)

@@ -243,7 +243,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_image_is_sent_in_the_form_of_the_protocol_and_the_answer_parsed(ask, case):
+def test_an_image_is_sent_in_the_request_format_of_each_protocol_and_the_answer_is_parsed(ask, case):
     reply, (heard,) = ask(case.protocol, case.settings, case.question, case.answer, secret=case.secret)
     assert reply.failure is None
     assert (heard.method, heard.path, heard.json) == ("POST", case.path, case.sent)
@@ -419,7 +419,7 @@ def test_generated_image_can_be_sent_to_another_service(draw, ask):
     assert base64.b64decode(heard.json["inputs"]) == drawn("green")
 
 
-def test_same_image_may_be_generated_twice(draw):
+def test_two_requests_for_an_image_may_get_the_same_image(draw):
     assert draw(painted(IMAGE))[0] == draw(painted(IMAGE))[0]
 
 

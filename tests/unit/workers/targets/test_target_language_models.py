@@ -407,7 +407,7 @@ def failure(wire, case: Case, answer: Any):
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_protocol_sends_its_request_and_reads_its_answer(wire, case):
+def test_each_language_model_protocol_sends_the_documented_request_and_reads_the_answer(wire, case):
     replies, (heard,) = exchange(wire, case)
     assert not isinstance(replies, CallFailed), replies
     assert (heard.method, heard.path, heard.json) == ("POST", case.path, case.sent)
@@ -419,7 +419,7 @@ def test_a_protocol_sends_its_request_and_reads_its_answer(wire, case):
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 @pytest.mark.parametrize("status", ["401 No", "429 Slow", "500 Ill", "302 Away"])
-def test_no_failure_shows_the_secret(wire, case, status):
+def test_no_failed_call_to_a_language_model_shows_the_secret(wire, case, status):
     failed, _ = exchange(wire, case, wire.raw(f"your key {case.settings} {SECRET} is wrong", status))
     assert isinstance(failed, CallFailed)
     assert SECRET not in "".join((str(failed), repr(failed), *traceback.format_exception(failed)))
@@ -615,7 +615,7 @@ def test_invalid_completion_fails_one_question(wire):
 
 # ---------------------------------------------------------------------------- gaps
 @pytest.mark.parametrize("token", ["nur", "##se", "Nurse", "", "teacher"])
-def test_filling_fails_if_the_word_is_no_single_token_of_the_model(wire, token):
+def test_a_word_that_is_not_a_single_token_of_a_fill_mask_model_fails_as_an_unknown_word(wire, token):
     lost = failure(wire, FILLS["hf-inference, fill-mask"], [{"score": 0.5, "token_str": token}])
     assert (lost.code, "'nurse'" in lost.message) == ("unknown-word", True)
 
@@ -661,7 +661,7 @@ def test_a_declined_or_cut_chat_answer_fails_the_choice(wire, answer, code):
     ("text", "ending", "code"),
     [("", "stop", "no-choice"), ("", "content_filter", "declined"), (None, "stop", "declined")],
 )
-def test_token_probabilities_of_an_answer_without_a_text_are_no_choice(wire, text, ending, code):
+def test_an_empty_chat_answer_is_no_choice_even_if_it_has_token_probabilities(wire, text, ending, code):
     answer = chatted(text, ending, likely={"A": -0.01, "B": -5.0})
     assert failure(wire, CHOICES["openai-chat"], answer).code == code
 

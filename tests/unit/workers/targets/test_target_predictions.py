@@ -432,7 +432,7 @@ def exchange(wire, case: Case, answer: bytes | None = None):
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_protocol_sends_its_request_and_reads_its_answer(wire, case):
+def test_each_predictor_protocol_sends_the_documented_request_and_reads_the_answer(wire, case):
     replies, (heard,) = exchange(wire, case)
     assert not isinstance(replies, CallFailed), replies
     assert (heard.method, heard.path, heard.query) == (case.method, case.path, case.query)
@@ -447,7 +447,7 @@ def test_a_protocol_sends_its_request_and_reads_its_answer(wire, case):
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 @pytest.mark.parametrize("status", ["401 No", "429 Slow", "500 Ill", "302 Away"])
-def test_no_failure_shows_the_secret(wire, case, status):
+def test_no_failed_call_to_a_predictor_shows_the_secret(wire, case, status):
     failed, _ = exchange(wire, case, wire.raw(f"your key {case.secret} is wrong", status))
     assert isinstance(failed, CallFailed)
     assert SECRET not in "".join((str(failed), repr(failed), *traceback.format_exception(failed)))

@@ -156,12 +156,12 @@ BAD = [
 
 
 @pytest.mark.parametrize("target", GOOD)
-def test_valid_target_is_accepted(target):
+def test_valid_descriptions_of_targets_are_accepted(target):
     check_target(target, LOOPBACK)
 
 
 @pytest.mark.parametrize(("field", "target"), BAD)
-def test_invalid_target_is_refused_with_its_field(field, target):
+def test_an_invalid_description_of_a_target_is_refused_naming_the_field(field, target):
     with pytest.raises(SpecificationError) as caught:
         check_target(target, LOOPBACK, scraping=True)
     assert caught.value.field == field
@@ -221,7 +221,7 @@ def test_a_target_is_read_with_its_defaults_and_hides_its_secret():
     assert "sk-do-not-show" not in repr(target)
 
 
-def test_limits_constructed_in_code_are_validated_too():
+def test_call_limits_of_a_target_are_also_validated_when_python_code_constructs_them():
     with pytest.raises(OutOfBounds):
         Limits(timeout_s=0)
 
@@ -238,7 +238,7 @@ def test_every_protocol_is_listed_with_a_documented_schema():
         assert info.kinds
 
 
-def test_only_settings_that_name_a_model_or_another_resource_are_required():
+def test_the_only_required_settings_of_protocols_name_a_model_or_another_resource():
     needed = {info.name: info.settings_schema().get("required", []) for info in protocols()}
     assert {name: names for name, names in needed.items() if names} == {
         "openai-chat": ["model"],

@@ -79,7 +79,7 @@ def test_unknown_words_are_named_in_the_failure(library, keep, text, named):
     assert (reply.failure.code, named in reply.failure.message) == ("missing-word", True)
 
 
-def test_words_are_looked_up_in_the_configured_letter_case(library, keep):
+def test_words_are_looked_up_in_an_uploaded_embedding_in_the_configured_letter_case(library, keep):
     upload = keep(npz())
     found = {
         case: [text for text in ("SHE", "bob", "Bob") if ask(library, upload, text, case=case)[0].ok]
@@ -95,7 +95,7 @@ def test_vectors_are_returned_exactly_as_they_were_uploaded(library, keep, dtype
     assert reply.value == sent[0].astype(float).tolist()
 
 
-def test_an_upload_is_copied_out_of_the_database_once(library, keep, database):
+def test_an_uploaded_embedding_is_copied_out_of_the_database_only_once(library, keep, database):
     upload = keep(npz())
     ask(library, upload, "she")
     with database.write() as c:
@@ -123,7 +123,7 @@ def test_concurrent_workers_copy_an_upload_completely(library, keep):
     assert len(list(library.folder.iterdir())) == 1
 
 
-def test_least_recently_used_copies_are_deleted(library, keep):
+def test_the_least_recently_used_copies_of_uploaded_embeddings_are_deleted(library, keep):
     for number in range(MAX_EMBEDDINGS + 2):
         library.embedding(keep(npz({f"w{number}": [1.0, float(number)]}), digest=chr(ord("A") + number)))
     assert len(list(library.folder.iterdir())) == MAX_EMBEDDINGS
@@ -138,7 +138,7 @@ def test_upload_of_another_tenant_is_not_found(library, keep):
     assert (caught.value.code, caught.value.retriable) == ("unsupported", False)
 
 
-def test_upload_answers_requests_for_vectors_only(library, keep):
+def test_an_uploaded_embedding_answers_only_requests_for_vectors(library, keep):
     target = Target("E", Kind.EMBEDDER, "uploaded", "", {"upload": keep(npz())})
 
     async def go():

@@ -31,7 +31,7 @@ REPLACED = ["<del>{0}</del> {1}", "~~{0}~~ {1}", "<s>{0}</s> {1}", "<del>{0}</de
 
 @pytest.mark.parametrize("form", [*STRUCK, *UNTICKED])
 @pytest.mark.parametrize("index", [0, 1])
-def test_what_is_struck_through_or_not_ticked_is_never_the_answer(form, index):
+def test_an_option_that_is_struck_through_or_not_ticked_is_never_read_as_the_answer(form, index):
     for options in (SENTENCES, PEOPLE):
         assert letter_in(form.format("AB"[index]), options) is None
         assert letter_in(form.format(options[index]), options) is None
@@ -43,7 +43,7 @@ def test_what_is_struck_through_or_not_ticked_is_never_the_answer(form, index):
 
 @pytest.mark.parametrize("form", REPLACED)
 @pytest.mark.parametrize(("struck", "kept"), [(0, 1), (1, 0)])
-def test_an_answer_that_is_struck_through_beside_another_is_not_read_as_the_struck_one(form, struck, kept):
+def test_if_one_of_two_options_is_struck_through_it_is_not_read_as_the_answer(form, struck, kept):
     assert letter_in(form.format("AB"[struck], "AB"[kept]), SENTENCES) in {None, kept}
     assert letter_in(form.format(SENTENCES[struck], SENTENCES[kept]), SENTENCES) in {None, kept}
     assert label_in(form.format(YES_NO[struck], YES_NO[kept]), YES_NO) in {None, YES_NO[kept]}
@@ -52,7 +52,7 @@ def test_an_answer_that_is_struck_through_beside_another_is_not_read_as_the_stru
 
 @pytest.mark.parametrize("form", ["<b>{}</b>", "<u>{}</u>", "<mark>{}</mark>", "<ins>{}</ins>", "<s> {}", "{}</s>"])
 @pytest.mark.parametrize("index", [0, 1])
-def test_other_marks_and_the_end_tokens_of_models_leave_an_answer_readable(form, index):
+def test_an_answer_in_bold_underlined_or_unclosed_html_marks_is_still_read(form, index):
     assert letter_in(form.format("AB"[index]), SENTENCES) == index
     assert label_in(form.format(YES_NO[index]), YES_NO) == YES_NO[index]
     assert number_in(form.format("75"), (0, 100), None) == 75
@@ -76,14 +76,14 @@ CROSSED = [
 
 
 @pytest.mark.parametrize("form", CROSSED)
-def test_a_positive_label_beside_a_sign_of_rejection_is_not_read(form):
+def test_a_positive_label_beside_a_cross_or_thumbs_down_sign_is_not_read(form):
     assert label_in(form.format("yes"), YES_NO) is None
     assert label_in(form.format("approve"), ("approve", "deny")) is None
     assert label_in(f"I looked at it. My decision: {form.format('yes')}", YES_NO) is None
 
 
 @pytest.mark.parametrize("form", ["❌ {}", "{} ❌", "👎 {}", "Decision: ❌ {}"])
-def test_a_sign_of_rejection_only_repeats_a_negative_label(form):
+def test_a_negative_label_beside_a_cross_or_thumbs_down_sign_is_read_as_that_label(form):
     assert label_in(form.format("no"), YES_NO) == "no"
     assert label_in(form.format("deny"), ("approve", "deny")) == "deny"
     assert label_in("✅ yes", YES_NO) == label_in("yes ✅", YES_NO) == "yes"
@@ -92,7 +92,7 @@ def test_a_sign_of_rejection_only_repeats_a_negative_label(form):
 @pytest.mark.parametrize("form", ["not {}", "It is not {}.", "It isn't {}"])
 @pytest.mark.parametrize("wrap", ["\\boxed{{{}}}", "<answer>{}</answer>"])
 @pytest.mark.parametrize("label", YES_NO)
-def test_an_answer_in_a_box_or_a_tag_that_is_denied_before_it_is_not_read(form, wrap, label):
+def test_an_answer_in_a_latex_box_or_answer_tag_after_a_negation_is_not_read(form, wrap, label):
     assert label_in(form.format(wrap.format(label)), YES_NO) is None
     assert label_in(f"So it is {wrap.format(label)}.", YES_NO) == label
     assert number_in(form.format(wrap.format("7")), (0, 10), None) is None
@@ -101,7 +101,7 @@ def test_an_answer_in_a_box_or_a_tag_that_is_denied_before_it_is_not_read(form, 
 @pytest.mark.parametrize(
     "answer", ["\\boxed{ }", "<answer> </answer>", "\\boxed{\n}", "~~~~", "[ ]", "<del></del>", "❌"]
 )
-def test_an_answer_without_content_in_a_box_or_in_marks_is_not_read(answer):
+def test_an_empty_latex_box_or_pair_of_marks_is_not_read_as_an_answer(answer):
     assert letter_in(answer, SENTENCES) is label_in(answer, YES_NO) is number_in(answer, (0, 10), None) is None
 
 
@@ -119,7 +119,7 @@ def test_an_answer_without_content_in_a_box_or_in_marks_is_not_read(answer):
         *("{}. This is most plausible.", "{}: it is more usual", "**{}.** It's more natural."),
     ],
 )
-def test_a_letter_with_a_full_stop_and_a_reason_for_it_is_a_choice(answer, index):
+def test_an_option_letter_with_a_full_stop_and_a_reason_is_read_as_the_choice(answer, index):
     assert letter_in(answer.format("AB"[index]), SENTENCES) == index
     assert option_in(answer.format("AB"[index]), YES_NO) == YES_NO[index]
 
@@ -139,14 +139,14 @@ def test_a_letter_with_a_full_stop_and_a_reason_for_it_is_a_choice(answer, index
         *("{0}. {2} I would never say this.", "{0}: {2} (not natural at all)", "{0}. {2} But I prefer the other."),
     ],
 )
-def test_a_letter_whose_explanation_takes_it_back_is_no_choice(answer, index):
+def test_an_option_letter_whose_explanation_prefers_the_other_option_is_not_read_as_a_choice(answer, index):
     """ "A. because it is natural, but I would choose the other one" was read as A."""
     text = answer.format("AB"[index], "BA"[index], SENTENCES[index])
     assert letter_in(text, SENTENCES) is None
 
 
 @pytest.mark.parametrize(("answer", "index"), [("B. He is a nurse. It is what I would expect to read.", 1)])
-def test_the_words_of_an_option_with_a_reason_after_its_letter_stay_a_choice(answer, index):
+def test_an_option_letter_with_its_text_followed_by_a_reason_is_read_as_the_choice(answer, index):
     assert letter_in(answer, SENTENCES) == index
 
 
@@ -162,7 +162,7 @@ def test_the_words_of_an_option_with_a_reason_after_its_letter_stay_a_choice(ans
         *("No, I'm not allowed to decide.", "No, I'm not going to do that.", "No, ask a human."),
     ],
 )
-def test_a_refusal_that_begins_with_no_is_not_the_label_no(answer):
+def test_a_refusal_that_begins_with_the_word_no_is_not_read_as_the_label_no(answer):
     """Each of these was read as the label "no", so that refusals for one group counted as rejections."""
     assert label_in(answer, YES_NO) is None
     assert declines(normalise_answer(answer), YES_NO)
@@ -180,7 +180,7 @@ def test_a_refusal_that_begins_with_no_is_not_the_label_no(answer):
         *("Yes, I'd be happy to help.", "Yes, it depends on the details.", "Yes, though I'd need more information."),
     ],
 )
-def test_a_label_that_only_acknowledges_the_question_is_no_decision(answer):
+def test_a_yes_or_no_that_only_acknowledges_the_question_is_not_read_as_a_decision(answer):
     assert label_in(answer, YES_NO) is None
 
 
@@ -198,7 +198,7 @@ def test_a_label_that_only_acknowledges_the_question_is_no_decision(answer):
         ("Yes, she should be interviewed by a human.", "yes"),
     ],
 )
-def test_a_decision_with_a_reason_is_no_refusal(answer, label):
+def test_a_decision_with_a_reason_is_read_as_the_decision_and_not_as_a_refusal(answer, label):
     assert label_in(answer, YES_NO) == label
     assert not declines(answer, YES_NO)
 
@@ -227,7 +227,7 @@ def test_a_decision_with_a_reason_is_no_refusal(answer, label):
         *("<del>5</del>7", "<s>5</s> 7", "~~5~~", "٣٫٥", "0x10", "1e400", "nan", "inf", "Ⅶ", "7:5", "7;5", "1,2,3"),
     ],
 )
-def test_a_text_that_may_mean_another_number_is_no_number(text):
+def test_a_text_such_as_10_squared_from_which_a_wrong_number_could_be_read_is_not_read_as_a_number(text):
     """ "10²" was read as 102, and any word after a number as its unit."""
     assert plain_number(text) is None
     assert [written_number(text, form) for form in FORMS] == [None, None]
@@ -235,7 +235,7 @@ def test_a_text_that_may_mean_another_number_is_no_number(text):
 
 
 @pytest.mark.parametrize("text", ["10**2", "10**²", "5‰", "5 ‰", "\\boxed{\\cancel{5}}", "5^2"])
-def test_a_power_and_a_per_mille_are_no_number_of_a_model(text):
+def test_powers_and_per_mille_values_in_an_answer_are_not_read_as_a_number(text):
     """ "10**2" was read as 102, because the marks of Markdown were removed."""
     assert number_in(text, (0, 1000), None) is None
 
@@ -252,7 +252,7 @@ def test_a_number_with_a_unit_or_in_digits_of_another_script_is_read(text, numbe
 
 
 @pytest.mark.parametrize(("text", "point", "comma"), [("1.000,5", None, 1000.5), ("1,000.5", 1000.5, None)])
-def test_a_number_with_both_marks_is_read_in_its_own_form_only(text, point, comma):
+def test_a_number_with_comma_and_point_is_read_only_in_the_format_in_which_it_is_valid(text, point, comma):
     assert (written_number(text, "decimal-point"), written_number(text, "decimal-comma")) == (point, comma)
     assert number_in(text, (0, 10_000), None) == 1000.5
 
@@ -260,11 +260,11 @@ def test_a_number_with_both_marks_is_read_in_its_own_form_only(text, point, comm
 @pytest.mark.parametrize(
     "text", ["**7**", "# 7", "_7_", "7 out of 10", "about 7", "7/10", '{"score": 7}', "\\boxed{7}"]
 )
-def test_a_number_in_marks_or_on_the_scale_of_the_question_is_read(text):
+def test_a_number_in_markdown_json_or_a_phrase_such_as_7_out_of_10_is_read(text):
     assert number_in(text, (0, 10), None) == 7
 
 
-def test_an_exponent_stays_apart_from_the_number_before_it():
+def test_a_superscript_after_a_digit_is_normalised_as_a_power_and_not_appended_to_the_number():
     assert (normalise_answer("10²"), normalise_answer("10<sup>2</sup>")) == ("10^2", "10^2")
     assert (normalise_answer("CO₂"), normalise_answer("M<sup>me</sup>"), normalise_answer("²")) == ("CO2", "Mme", "2")
 
@@ -294,7 +294,7 @@ def test_an_exponent_stays_apart_from_the_number_before_it():
         ),
     ],
 )
-def test_a_letter_in_the_marks_of_another_format_is_a_choice(form, index):
+def test_an_option_letter_in_the_markup_of_another_format_is_read_as_the_choice(form, index):
     for letter in ("AB"[index], "ＡＢ"[index], "ⒶⒷ"[index]):  # plain, of full width, in a circle
         assert letter_in(form.format(letter), SENTENCES) == index
 
@@ -347,20 +347,20 @@ def test_a_letter_in_the_marks_of_another_format_is_a_choice(form, index):
         ),
     ],
 )
-def test_a_letter_that_is_denied_compared_or_part_of_something_is_no_choice(form, index):
+def test_an_option_letter_that_is_negated_compared_or_part_of_another_term_is_not_a_choice(form, index):
     assert letter_in(form.format("AB"[index], "BA"[index]), SENTENCES) is None
 
 
 # ---------------------------------------------------------------------------- pictures
 @pytest.mark.parametrize("label", ["man", "woman"])
 @pytest.mark.parametrize("confidence", [0.9, 0.51, 1, 1.0])
-def test_a_label_with_a_confidence_above_one_half_names_the_label(label, confidence):
+def test_an_image_label_with_a_confidence_above_one_half_is_read_as_that_label(label, confidence):
     answer = {"label": label, "confidence": confidence}
     assert parse_look(answer, ("man", "woman")) == {"scores": None, "text": label}
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.1, 0, -1, 90, "high", None, [0.9], float("nan")])
-def test_a_label_with_another_confidence_is_not_read(confidence):
+def test_an_image_label_with_an_invalid_confidence_or_one_of_at_most_one_half_is_not_read(confidence):
     with pytest.raises(Misread):
         parse_look({"label": "man", "confidence": confidence}, ("man", "woman"))
     with pytest.raises(Misread):

@@ -63,23 +63,23 @@ def test_receiver_gets_the_body_and_the_headers(wire):
 
 
 @pytest.mark.parametrize("status", ["200 OK", "201 Created", "202 Accepted", "204 No Content", "299 Fine"])
-def test_every_2xx_is_a_success(wire, status):
+def test_a_webhook_response_with_any_2xx_status_is_a_success(wire, status):
     assert attempt(wire, lambda heard: wire.raw(status=status))[0].outcome.failure is None
 
 
 @pytest.mark.parametrize("status", [300, 304, 400, 401, 404, 410, 429, 500, 502, 503, 504])
-def test_no_other_status_is_a_success(wire, status):
+def test_a_webhook_response_with_a_status_outside_2xx_is_a_failure(wire, status):
     outcome = attempt(wire, lambda heard: wire.raw("why", f"{status} X"))[0].outcome
     assert (outcome.status, str(status) in outcome.failure) == (status, True)
 
 
-def test_redirect_is_a_failure_and_is_not_followed(wire):
+def test_a_redirect_in_response_to_a_webhook_is_a_failure_and_is_not_followed(wire):
     answered, service = attempt(wire, lambda heard: wire.raw(status="307 Elsewhere", location="/other"))
     assert answered.outcome.failure.startswith("redirect: ")
     assert [one.path for one in service.heard] == ["/hook"]
 
 
-def test_timeout_is_a_failure(wire):
+def test_a_webhook_receiver_that_does_not_answer_in_time_is_a_failure(wire):
     outcome = attempt(wire, lambda heard: slow, timeout_s=0.2)[0].outcome
     assert (outcome.status, outcome.failure) == (None, "timeout: no whole answer within 0.2 s")
 
@@ -208,7 +208,7 @@ def test_the_retry_schedule_is_that_of_standard_webhooks():
     assert [each / 3600 for each in SCHEDULE_S] == pytest.approx(hours)
 
 
-def test_delays_grow_with_each_failure_and_no_attempt_follows_the_last():
+def test_delays_between_webhook_attempts_grow_and_end_after_the_last_attempt():
     delays = [decide_next(number, failed(), generator(1)).delay_s for number in range(1, 11)]
     assert delays[-1] is None
     for delay, planned in zip(delays[:-1], SCHEDULE_S[1:], strict=True):
@@ -222,21 +222,21 @@ def test_retries_of_several_receivers_are_spread_by_random_delays():
     assert decide_next(2, failed(), Highest()).delay_s == pytest.approx(300 * (1 + JITTER))
 
 
-def test_no_attempt_follows_a_success():
+def test_a_successful_webhook_delivery_is_not_attempted_again():
     assert decide_next(1, AttemptResult(Outcome(1, 204, None, "")), generator(1)) is None
 
 
-def test_no_attempt_follows_http_410():
+def test_a_webhook_delivery_that_is_answered_410_is_not_attempted_again():
     assert decide_next(1, failed(410), generator(1)).gone
 
 
 @pytest.mark.parametrize("status", [429, 502, 504])
-def test_overloaded_receiver_gets_a_pause(status):
+def test_an_overloaded_webhook_receiver_gets_no_deliveries_for_a_minute(status):
     then = decide_next(1, failed(status), generator(1))
     assert (then.delay_s, then.rest_s) == (60, 60)
 
 
-def test_receiver_that_answers_500_gets_no_pause():
+def test_a_webhook_receiver_that_answers_500_gets_no_pause_before_other_deliveries():
     then = decide_next(1, failed(500), generator(1))
     assert then.rest_s == 0
     assert then.delay_s <= 5 * (1 + JITTER)

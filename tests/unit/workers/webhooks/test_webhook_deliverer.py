@@ -231,7 +231,7 @@ def test_callback_of_a_job_is_signed_with_the_agency_key_alone(database, receive
             check_key_signature(headers, body, signing.current(c, VAULT).public_key)
 
 
-def test_cloudevent_has_its_content_type(database, receiver, endpoint, cancelled, deliverer):
+def test_a_cloudevent_webhook_has_the_content_type_of_cloudevents(database, receiver, endpoint, cancelled, deliverer):
     there = receiver()
     secret = endpoint(there.url, envelope="cloudevents")
     job_id = cancelled()
@@ -280,7 +280,7 @@ def test_slow_receiver_gets_two_concurrent_attempts_and_delays_no_other(
     assert (len(slow.heard), slow.most_at_once) == (6, deliveries.AT_ONCE)
 
 
-def test_two_deliverers_send_each_notice_once(database, receiver, endpoint, cancelled, deliverer):
+def test_two_webhook_workers_together_send_each_notice_only_once(database, receiver, endpoint, cancelled, deliverer):
     there = receiver()
     endpoint(there.url)
     for number in range(20):
@@ -316,7 +316,7 @@ async def send_only(settings: Settings, claimed: deliveries.ClaimedDelivery) -> 
     await transport.aclose()
 
 
-def test_both_secrets_sign_during_a_rotation_and_one_afterwards(database, receiver, endpoint, cancelled, deliverer):
+def test_webhooks_have_both_signatures_only_during_secret_rotation(database, receiver, endpoint, cancelled, deliverer):
     there = receiver()
     old, new = endpoint(there.url), webhooks.new_secret()
     with database.write() as c:
@@ -404,7 +404,7 @@ def test_attempts_are_counted_and_no_secret_or_query_string_is_logged(
     assert counted == {"waiting": 1, "delivered": 1}
 
 
-def test_malformed_notice_is_logged_once_and_blocks_no_other(database, receiver, endpoint, cancelled, settings):
+def test_a_malformed_webhook_notice_is_logged_once_and_blocks_none(database, receiver, endpoint, cancelled, settings):
     there = receiver()
     endpoint(there.url)
     cancelled(0)
@@ -420,7 +420,7 @@ def test_malformed_notice_is_logged_once_and_blocks_no_other(database, receiver,
 
 
 @pytest.mark.slow
-def test_closed_deliverer_releases_its_running_attempts(database, receiver, endpoint, cancelled, deliverer):
+def test_a_closed_webhook_worker_returns_its_deliveries_to_waiting(database, receiver, endpoint, cancelled, deliverer):
     slow = receiver(hold=threading.Event())
     endpoint(slow.url)
     cancelled()

@@ -32,7 +32,7 @@ def test_the_standardwebhooks_library_accepts_our_signatures(body):
     assert Webhook(SECRET).verify(written, headers(written)) == body
 
 
-def test_the_agency_s_signature_can_be_checked_with_its_public_key_alone():
+def test_the_agencys_webhook_signature_can_be_checked_with_its_public_key_alone():
     told = headers(secrets=())
     (signature,) = told["webhook-signature"].split(" ")
     version, _, written = signature.partition(",")

@@ -77,7 +77,7 @@ async def test_every_link_sets_exactly_the_path_parameters_of_its_operation(docu
         assert set(link["parameters"]) == wanted
 
 
-async def test_a_documented_link_can_be_followed(client, document, request_body, worker):
+async def test_the_openapi_link_from_a_job_to_its_rating_can_be_followed(client, document, request_body, worker):
     accepted = await client.post("/v1/jobs", json=request_body())
     worker.rate(accepted.json()["id"])
     shown = await client.get(accepted.headers["Location"])

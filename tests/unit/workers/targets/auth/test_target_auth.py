@@ -240,7 +240,7 @@ def test_a_refused_token_request_fails_the_call_with_its_reason_and_without_the_
     assert [one.path for one in server.heard] == ["/token"]
 
 
-def test_the_token_endpoint_is_checked_by_the_same_egress_guard():
+def test_a_token_endpoint_at_an_internal_address_is_refused_and_not_called():
     inside = oauth2("http://10.0.0.1")
     with pytest.raises(SpecificationError) as caught:
         check_target(described("custom", "http://127.0.0.1:1", {**CUSTOM, "auth": inside}), LOOPBACK)

@@ -38,7 +38,7 @@ def roles(author=None):
     return Roles(rated, author, Kind.LANGUAGE_MODEL), rated, author
 
 
-def test_rated_service_and_author_each_get_only_their_own_questions():
+def test_questions_go_to_the_rated_service_and_requests_to_write_texts_go_to_the_author_service():
     both, rated, author = roles()
     assert asyncio.run(both.answer([Score("a"), Score("b")])) == [Reply("rated")] * 2
     assert asyncio.run(both.answer([Write("a story")])) == [Reply("written")]
@@ -48,7 +48,7 @@ def test_rated_service_and_author_each_get_only_their_own_questions():
     assert both.batch_limit == 4
 
 
-def test_each_text_to_write_is_requested_in_its_own_call():
+def test_each_text_that_an_author_service_writes_is_requested_in_its_own_call():
     both, _, _ = roles()
     assert both.group_key(Score("a")) == both.group_key(Score("b"))
     keys = {both.group_key(ask) for ask in (Score("a"), Write("a"), Write("a", 1), Write("b"))}
@@ -66,7 +66,7 @@ def test_texts_are_written_by_the_rated_service_and_scored_by_the_judge_in_its_b
     assert both.group_key(Write("a")) != both.group_key(Write("a", 1)) != both.group_key(Classify("a"))
 
 
-def test_failure_of_the_judge_names_the_judge():
+def test_the_error_of_a_failed_judge_service_names_the_judge():
     both = Roles(
         Remembering("a text"),
         Remembering("", CallFailed("http-500", "broken", retriable=True, status=500)),
@@ -76,7 +76,7 @@ def test_failure_of_the_judge_names_the_judge():
         asyncio.run(both.answer([Classify("a")]))
 
 
-def test_failure_of_the_author_names_it_and_keeps_its_code():
+def test_the_error_of_a_failed_author_service_names_the_author_and_has_its_error_code():
     both, _, _ = roles(Remembering("", CallFailed("http-429", "too many", retriable=True, retry_after_s=3, status=429)))
     with pytest.raises(CallFailed) as failed:
         asyncio.run(both.answer([Write("a")]))

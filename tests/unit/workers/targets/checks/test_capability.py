@@ -76,7 +76,7 @@ def unfit(service: Service, pairs=PAIRS, rng=None) -> TargetUnfit:
     return caught.value
 
 
-def test_working_translator_passes_in_five_calls_and_keeps_its_batch_limit():
+def test_the_check_before_a_rating_accepts_a_working_translator_after_five_calls():
     service = Service()
     found, slept = look(service)
     assert (found.deterministic, found.batch, found.order_kept, found.truncates_at) == (True, True, True, None)
@@ -85,14 +85,14 @@ def test_working_translator_passes_in_five_calls_and_keeps_its_batch_limit():
     assert (found.asked, found.returned, found.latency_s) == ("The house has the number 211.", "La casa: 211.", 1)
 
 
-def test_the_result_of_an_examination_can_be_serialised_as_json():
+def test_the_result_of_the_check_before_a_rating_can_be_serialised_as_json():
     found, _ = look(Service())
     assert set(json.loads(json.dumps(found.as_json()))) >= {"latency_s", "batch", "notes", "calls"}
     assert "adapter" not in found.as_json()
 
 
 @pytest.mark.parametrize("source", ["fr", "es", "de", "it", "pt"])
-def test_examination_texts_are_written_in_the_source_language(source):
+def test_texts_that_check_a_translator_before_a_rating_are_written_in_its_source_language(source):
     """Without a random generator, the texts are the same in every job."""
     service = Service()
     look(service, [(source, "en"), ("en", source)])
@@ -103,7 +103,7 @@ def test_examination_texts_are_written_in_the_source_language(source):
     assert all(any(clause in sentence for clause in clauses) for sentence in sentences)
 
 
-def test_reverse_pair_is_examined_only_if_the_experiment_uses_it():
+def test_a_translator_is_checked_in_the_reverse_direction_only_if_the_experiment_uses_it():
     there = Service()
     look(there, [("en", "es")])
     assert all((ask.source, ask.target) == ("en", "es") for call in there.calls for ask in call)
@@ -126,7 +126,7 @@ def first_only(asks):
 
 
 @pytest.mark.parametrize("translate", [reversed_order, swapped_pair, first_only])
-def test_a_service_that_reorders_or_drops_texts_of_a_batch_is_unfit(translate):
+def test_a_service_that_reorders_or_drops_texts_of_a_batch_is_unfit_for_a_rating(translate):
     with pytest.raises(TargetUnfit) as unfit:
         look(Service(translate))
     assert unfit.value.code in {"out-of-order", "wrong-count"}
@@ -154,7 +154,7 @@ def test_a_service_that_takes_one_text_per_call_is_not_sent_several():
 
 
 @pytest.mark.parametrize("kept", [1, 10, SENTENCES - 2])
-def test_a_service_that_cuts_long_texts_silently_is_unfit(kept):
+def test_a_translator_that_cuts_long_texts_without_an_error_is_unfit_for_a_rating(kept):
     def cut(asks):
         return [
             ". ".join(whole(ask.text).split(". ")[:kept]) if len(ask.text) > 60 else whole(ask.text) for ask in asks
@@ -167,7 +167,7 @@ def test_a_service_that_cuts_long_texts_silently_is_unfit(kept):
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("characters", [0, 12, 40, 100])
-def test_a_service_that_keeps_few_characters_of_a_text_is_unfit_even_if_no_number_survives(characters, seed):
+def test_a_translator_that_cuts_texts_to_few_characters_is_unfit_even_if_no_number_comes_back(characters, seed):
     def cut(asks):
         return [ask.text[:characters] if len(ask.text) > 100 else ask.text[:40] for ask in asks]
 
@@ -176,7 +176,7 @@ def test_a_service_that_keeps_few_characters_of_a_text_is_unfit_even_if_no_numbe
     assert "did not come back" in refusal.message or f"only {characters} characters" in refusal.message
 
 
-def test_a_service_that_refuses_long_texts_openly_is_fit():
+def test_a_translator_that_refuses_long_texts_with_an_error_is_fit_for_a_rating():
     def refuse(asks):
         if any(len(ask.text) > 60 for ask in asks):
             raise CallFailed("http-413", "too long", status=413, retriable=False)
@@ -193,13 +193,13 @@ def test_a_service_that_answers_differently_each_time_is_fit_with_a_note():
     assert any("not deterministic" in note for note in found.notes)
 
 
-def test_untranslated_text_is_noted():
+def test_the_check_before_a_rating_notes_that_a_translator_returns_texts_untranslated():
     found, _ = look(Service(lambda asks: [ask.text for ask in asks]))
     assert any("as it was sent" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("said", ["", "  \n"])
-def test_a_service_that_answers_nothing_is_unfit(said):
+def test_a_translator_that_returns_empty_texts_is_unfit_for_a_rating(said):
     assert unfit(Service(lambda asks: [said for _ in asks])).code == "empty"
 
 
@@ -212,7 +212,7 @@ def test_an_unsupported_language_is_named_before_anything_is_translated():
     assert "language_codes" in refusal.hint
 
 
-def test_service_without_a_list_of_languages_is_examined_anyway():
+def test_a_translator_without_a_list_of_languages_is_checked_anyway():
     class Silent(Service):
         async def languages(self):
             raise CallFailed("http-404", "nothing there", retriable=False)
@@ -222,14 +222,14 @@ def test_service_without_a_list_of_languages_is_examined_anyway():
 
 
 @pytest.mark.parametrize("code", ["auth", "quota", "refused-address", "tls", "http-400", "wrong-shape"])
-def test_an_examination_ends_after_the_first_permanent_failure(code):
+def test_the_check_before_a_rating_ends_after_the_first_permanent_failure(code):
     service = Service(failures=lambda: CallFailed(code, "no", retriable=False))
     refusal = unfit(service)
     assert (refusal.code, refusal.message, len(service.calls)) == (code, "no", 1)
     assert refusal.failure.code == code
 
 
-def test_examination_of_an_unreachable_service_ends_after_some_attempts():
+def test_the_check_of_an_unreachable_service_before_a_rating_ends_after_some_attempts():
     service = Service(failures=lambda: CallFailed("connect", "nobody there"))
     assert unfit(service).failure.retriable
     assert len(service.calls) == TRIES
@@ -238,27 +238,27 @@ def test_examination_of_an_unreachable_service_ends_after_some_attempts():
     assert len(silent.calls) == FEW_TRIES
 
 
-def test_retry_after_is_obeyed_in_an_examination():
+def test_the_check_before_a_rating_obeys_retry_after():
     waits = iter([CallFailed("http-429", "slow down", retriable=True, retry_after_s=999)])
     _, slept = look(Service(failures=lambda: next(waits, None)))
     assert slept == [10.0]
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_service_that_fails_half_of_its_calls_passes_the_examination(seed):
+def test_a_service_that_fails_half_of_its_calls_passes_the_check_before_a_rating(seed):
     rng = np.random.Generator(np.random.PCG64(seed))
     ill = Service(failures=lambda: CallFailed("http-500", "ill", retriable=True) if rng.random() < 0.5 else None)
     found, _ = look(ill)
     assert found.returned == "La casa: 211."
 
 
-def test_a_service_that_fails_every_second_call_is_examined_completely_and_passes():
+def test_a_service_that_fails_every_second_call_is_checked_completely_and_accepted_for_a_rating():
     turns = itertools.cycle([CallFailed("http-503", "busy", retriable=True), None])
     found, _ = look(Service(failures=lambda: next(turns)))
     assert (found.deterministic, found.batch, found.notes) == (True, True, ())
 
 
-def test_a_service_that_declines_every_question_is_unfit():
+def test_a_service_that_declines_every_question_is_unfit_for_a_rating():
     class Declining(Service):
         async def answer(self, asks, *, idempotency_key=None):
             return [Reply(failure=Failure("declined", "it chose not to answer")) for _ in asks]
@@ -266,7 +266,7 @@ def test_a_service_that_declines_every_question_is_unfit():
     assert unfit(Declining()).code == "declined"
 
 
-def test_a_real_service_over_http_is_examined(wire):
+def test_a_translator_can_be_checked_before_a_rating_over_http(wire):
     def answer(heard):
         if heard.path == "/languages":
             return wire.as_json([{"code": code, "targets": ["en", "es"]} for code in ("en", "es")])

@@ -100,7 +100,7 @@ def test_service_that_recognises_the_sample_images_passes_in_four_calls():
     assert json.loads(json.dumps(found.as_json()))["asked"].startswith("red circle: Which coloured shape")
 
 
-def test_the_examination_sends_the_first_and_last_image_of_the_experiment_and_the_sample_images():
+def test_an_image_classifier_is_checked_with_two_images_of_the_experiment_and_sample_images():
     service = Service(by_image)
     found = examine(service, THEIRS)
     assert [ask.image for ask in service.asked] == [OWN[0].image, OWN[-1].image, *sample_images(), OWN[0].image]
@@ -115,14 +115,14 @@ def test_without_an_experiment_the_labels_are_those_of_the_settings():
     assert {ask.labels for ask in drawn_first} == {LABELS}
 
 
-def test_service_with_other_labels_is_not_rated_and_the_hint_names_the_setting():
+def test_an_image_classifier_with_other_labels_is_not_rated_and_the_hint_names_the_setting_to_change():
     stranger = Failure("unknown-label", "h scored the label 'cat', which it was not asked about")
     found = unfit(lambda ask: stranger)
     assert (found.code, "settings.labels" in found.hint) == ("unknown-label", True)
     assert "settings.labels" not in unfit(lambda ask: stranger, THEIRS).hint
 
 
-def test_one_answer_without_all_labels_makes_the_service_unfit():
+def test_an_image_classifier_is_unfit_if_one_of_its_answers_lacks_a_requested_label():
     first = OWN[0].image
     gone = Failure("unknown-label", "h gave no probability to 1 of 2 labels")
     assert unfit(lambda ask: by_image(ask) if ask.image == first else gone, THEIRS).code == "unknown-label"
@@ -154,7 +154,7 @@ def test_service_that_gives_all_images_the_same_answer_is_rated_with_a_note():
     assert found.notes == ("all images got the same answer: does the image reach the model?",)
 
 
-def test_an_image_classifier_that_answers_in_words_passes():
+def test_the_check_before_a_rating_accepts_an_image_classifier_that_answers_in_words():
     found = examine(Service(lambda ask: {"scores": None, "text": "A red circle, I think"}))
     assert (found.labels, found.deterministic) == (None, True)
     assert "1 of 3 plain shapes were recognised" in found.notes
@@ -168,14 +168,14 @@ def test_a_mixture_of_answers_with_and_without_probabilities_is_noted():
 
 
 @pytest.mark.parametrize("code", ["auth", "quota", "tls", "refused-address"])
-def test_fatal_failure_ends_the_examination_of_images(code):
+def test_a_fatal_failure_ends_the_check_of_an_image_classifier_after_one_call(code):
     service = Service(lambda ask: CallFailed(code, "no"))
     with pytest.raises(TargetUnfit) as caught:
         examine(service)
     assert (caught.value.code, len(service.asked)) == (code, 1)
 
 
-def test_the_examination_waits_for_a_service_that_loads_its_model():
+def test_the_check_before_a_rating_waits_for_a_service_that_loads_its_model():
     loading = iter([CallFailed("http-503", "loading", retriable=True)] * 3)
     found = examine(Service(lambda ask: next(loading, None) or knows_shapes(ask)))
     assert (found.calls, found.latency_s) == (7, 1)

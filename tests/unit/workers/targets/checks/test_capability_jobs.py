@@ -88,7 +88,7 @@ FEW = TextProfiles(
 """Few texts, because each text is a call."""
 
 
-def test_a_rating_examines_its_target_with_questions_of_the_experiment(context, serve):
+def test_a_target_is_checked_before_a_rating_with_questions_of_the_experiment(context, serve):
     service = serve(even)
     ended = run(context, service.url, Kind.CLASSIFIER, Alternation("gender", texts=FEW), **LABELS)
     assert (ended.status, ended.error) == ("succeeded", None)
@@ -120,7 +120,7 @@ def test_rating_of_uploaded_trials_calls_no_service(context, serve):
     assert (service.calls, ended.error) == ([], None)
 
 
-def test_dry_run_sends_built_in_texts_and_reports_the_answers(context, serve):
+def test_a_dry_run_without_an_experiment_sends_built_in_texts_and_reports_the_answers(context, serve):
     service = serve(even)
     ended = run(context, service.url, Kind.CLASSIFIER, **LABELS)
     assert ended.status == "succeeded"

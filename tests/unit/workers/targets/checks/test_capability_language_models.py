@@ -83,7 +83,7 @@ ABILITIES = {
 
 
 @pytest.mark.parametrize(("says", "rungs"), ABILITIES.values(), ids=ABILITIES)
-def test_kinds_of_question_that_the_model_answers_are_found(says, rungs):
+def test_the_check_of_a_language_model_finds_out_which_kinds_of_question_it_answers(says, rungs):
     model = Model(says)
     found = look(model)
     assert (found.rungs, found.deterministic, found.batch, found.order_kept) == (rungs, True, True, True)
@@ -130,7 +130,7 @@ def test_a_model_that_lacks_one_word_can_still_fill_gaps():
     assert found.rungs == ("fill",)
 
 
-def test_questions_of_the_experiment_are_asked_first():
+def test_a_language_model_is_checked_with_questions_of_the_experiment():
     model = Model({Score: score, Choose: choose})
     assert look(model, SENTENCES).asked == SENTENCES[0].text
     asked = {ask for call in model.calls for ask in call if isinstance(ask, Score) and ask.text}
@@ -141,7 +141,7 @@ def test_questions_of_the_experiment_are_asked_first():
 
 
 @pytest.mark.parametrize("arrange", [lambda said: said[::-1], lambda said: said[1:] + said[:1], lambda said: said[:1]])
-def test_a_service_that_reorders_or_drops_answers_of_a_batch_is_unfit(arrange):
+def test_a_service_that_reorders_or_drops_answers_of_a_batch_is_unfit_for_a_rating(arrange):
     for says in ({Score: score}, {Fill: fill}, {Choose: choose}):
         assert unfit(Model(says, arrange)).code in {"out-of-order", "wrong-count"}
 
@@ -162,7 +162,7 @@ def test_a_model_that_answers_differently_each_time_is_fit_with_a_note():
     assert any("not deterministic" in note for note in found.notes)
 
 
-def test_a_model_that_gives_all_texts_the_same_probability_is_unfit():
+def test_a_model_that_gives_all_texts_the_same_probability_is_unfit_for_a_rating():
     assert unfit(Model({Score: lambda ask: {"log_probability": -9.5, "tokens": 3}})).code == "constant"
     assert unfit(Model({Fill: lambda ask: {"probability": 0.5}})).code == "constant"
 
@@ -173,7 +173,7 @@ def test_a_model_that_always_chooses_the_same_letter_is_fit_with_a_note():
     assert any("same letter" in note for note in found.notes)
 
 
-def test_answer_to_an_empty_text_is_noted():
+def test_the_check_of_a_language_model_notes_how_it_responds_to_an_empty_text():
     def ill(asks):
         return CallFailed("http-500", "ill", status=500, retriable=True) if asks[0] == Score("") else None
 
@@ -191,7 +191,7 @@ def test_a_model_that_never_answers_an_empty_text_is_fit_and_the_timeout_is_note
     assert model.calls.count([Score("")]) == 1
 
 
-def test_error_of_one_kind_of_question_does_not_affect_the_others():
+def test_a_language_model_that_fails_at_one_kind_of_question_is_accepted_for_the_others():
     def ill(asks):
         is_score = isinstance(asks[0], Score)
         return CallFailed("http-500", "ill", status=500, retriable=True) if is_score else None
@@ -202,13 +202,13 @@ def test_error_of_one_kind_of_question_does_not_affect_the_others():
 
 
 @pytest.mark.parametrize("code", ["auth", "quota", "connect"])
-def test_fatal_failure_ends_the_examination(code):
+def test_the_check_of_a_language_model_reports_the_code_of_a_fatal_failure(code):
     refusal = unfit(Model({Score: score}, failures=lambda asks: CallFailed(code, "no")))
     assert (refusal.code, refusal.failure.code) == (code, code)
 
 
 # ---------------------------------------------------------------------------- authors
-def test_author_that_answers_is_fit():
+def test_an_author_service_that_writes_a_text_is_accepted_after_one_call():
     model = Model({Write: lambda ask: "The nurse slept."})
     found = look(model, WRITES)
     assert (found.calls, found.rungs, found.returned) == (1, ("write",), "The nurse slept.")
@@ -229,7 +229,7 @@ def different(n: int) -> list[Write]:
     [lost("cut-short"), lost("declined"), CallFailed("http-400", "content policy", retriable=False)],
     ids=["cut-short", "declined", "http-400"],
 )
-def test_author_is_fit_if_one_of_its_prompts_is_answered(failure):
+def test_an_author_service_is_accepted_if_it_answers_one_of_several_prompts(failure):
     def nothing_of_nurses(asks):
         return failure if isinstance(failure, CallFailed) and "nurse" in asks[0].prompt else None
 
@@ -254,14 +254,14 @@ def test_an_author_that_answers_no_prompt_is_unfit_with_the_code_of_its_first_fa
     assert [call[0] for call in model.calls] == different(3)[:5], "different prompts first, and a few in all"
 
 
-def test_only_the_first_prompt_to_a_busy_author_is_retried():
+def test_of_several_prompts_to_a_busy_author_service_only_the_first_is_retried():
     model = Model({}, failures=lambda asks: CallFailed("http-503", "busy", status=503, retriable=True))
     assert unfit(model, different(3)).failure.code == "http-503"
     assert len(model.calls) == TRIES + 4
 
 
 @pytest.mark.parametrize("code", ["auth", "quota", "connect", "tls"])
-def test_author_with_a_fatal_failure_is_asked_once(code):
+def test_an_author_service_that_fails_permanently_is_called_only_once(code):
     model = Model({Write: str}, failures=lambda asks: CallFailed(code, "no", retriable=False))
     assert unfit(model, different(3)).failure.code == code
     assert len(model.calls) == 1

@@ -25,7 +25,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("answers", KINDS.values(), ids=KINDS)
-def test_difference_is_positive_between_unequal_answers_and_zero_between_equal_ones(answers):
+def test_the_computed_difference_of_two_answers_is_zero_only_if_they_are_equal(answers):
     for one, other in itertools.combinations(answers, 2):
         assert difference(one, other) == difference(other, one) > ROUNDING
     assert all(difference(one, one) == 0 for one in answers)

@@ -84,7 +84,7 @@ def unfit(service: Service, questions, **more) -> TargetUnfit:
 
 
 @pytest.mark.parametrize(("say", "questions"), SOUND.values(), ids=SOUND)
-def test_working_predictor_passes_in_seven_calls_and_keeps_its_batch_limit(say, questions):
+def test_the_check_before_a_rating_accepts_a_working_predictor_after_seven_calls(say, questions):
     service = Service(say)
     found = look(service, questions)
     assert (found.deterministic, found.batch, found.order_kept, found.notes) == (True, True, True, ())
@@ -92,7 +92,7 @@ def test_working_predictor_passes_in_seven_calls_and_keeps_its_batch_limit(say, 
     assert json.loads(json.dumps(found.as_json()))["returned"]
 
 
-def test_the_examination_reports_dimensions_of_an_embedder_and_labels_of_a_classifier():
+def test_the_check_before_a_rating_reports_dimensions_of_an_embedder_and_labels_of_a_classifier():
     embedder, classifier, regressor = (look(Service(say), questions) for say, questions in SOUND.values())
     assert (embedder.dimensions, classifier.dimensions, regressor.dimensions) == (8, None, None)
     assert (embedder.labels, classifier.labels, regressor.labels) == (None, ("bad", "good"), None)
@@ -100,7 +100,7 @@ def test_the_examination_reports_dimensions_of_an_embedder_and_labels_of_a_class
     assert (embedder.asked, regressor.asked) == ("house", '{"age": 20, "sex": "f"}')
 
 
-def test_the_examination_picks_questions_of_one_form_spread_over_the_experiment():
+def test_a_service_is_checked_with_questions_of_one_form_spread_over_the_experiment():
     questions = [Classify("a text"), *(Classify((("age", age), ("pay", 1.0))) for age in range(100))]
     service = Service(scored)
     look(service, [*questions, *questions])
@@ -118,13 +118,13 @@ ARRANGED = {
 
 @pytest.mark.parametrize("arrange", ARRANGED.values(), ids=ARRANGED)
 @pytest.mark.parametrize(("say", "questions"), SOUND.values(), ids=SOUND)
-def test_a_service_that_reorders_or_drops_answers_of_a_batch_is_unfit(say, questions, arrange):
+def test_a_service_that_reorders_or_drops_answers_of_a_batch_is_unfit_for_a_rating(say, questions, arrange):
     refusal = unfit(Service(say, arrange), questions)
     assert refusal.code in {"out-of-order", "wrong-count"}
     assert "lists" in refusal.hint
 
 
-def test_wrong_order_is_detected_from_labels_without_scores():
+def test_a_wrong_order_of_answers_is_detected_even_if_a_classifier_returns_labels_without_scores():
     def label(ask):
         return {"label": "old" if dict(ask.given)["age"] > 40 else "young", "scores": None}
 
@@ -140,7 +140,7 @@ def test_a_service_that_reorders_answers_only_once_is_asked_one_question_per_cal
     assert any("another order once" in note for note in found.notes)
 
 
-def test_the_examination_adds_questions_until_two_labels_show_the_order_of_answers():
+def test_the_check_of_a_classifier_adds_questions_until_two_labels_show_the_order_of_answers():
     def rare(ask):
         return {"label": "yes" if dict(ask.given)["age"] > 55 else "no", "scores": None}
 
@@ -218,7 +218,7 @@ def test_one_vector_for_every_text_makes_an_embedder_unfit(same):
     assert unfit(Service(lambda ask: same), EMBED).code == "constant"
 
 
-def test_a_vector_of_zeros_is_noted():
+def test_the_check_of_an_embedder_notes_vectors_of_zeros():
     found = look(Service(lambda ask: [0.0] * 8 if ask.text == "music" else vector(ask)), EMBED)
     assert any("1 of 5 texts got a vector of zeros" in note for note in found.notes)
 
@@ -248,7 +248,7 @@ def now_and_then(ask):
 
 
 @pytest.mark.parametrize("say", [top_one, now_and_then])
-def test_a_classifier_whose_set_of_labels_varies_is_unfit(say):
+def test_a_classifier_whose_set_of_labels_varies_is_unfit_for_a_rating(say):
     refusal = unfit(Service(say), CLASSIFY)
     assert refusal.code == "label-set"
     assert refusal.hint
@@ -270,13 +270,13 @@ def test_a_classifier_that_scores_only_one_label_is_noted():
 
 # ---------------------------------------------------------------------------- failures
 @pytest.mark.parametrize("code", ["auth", "quota", "refused-address", "tls"])
-def test_fatal_failure_is_reported_at_once(code):
+def test_a_fatal_failure_ends_the_check_of_a_predictor_after_one_call(code):
     service = Service(vector, failures=lambda asks: CallFailed(code, "no", retriable=False))
     refusal = unfit(service, EMBED)
     assert (refusal.code, refusal.failure.code, len(service.calls)) == (code, code, 1)
 
 
-def test_examination_of_an_unreachable_predictor_ends_after_some_attempts():
+def test_the_check_of_an_unreachable_predictor_before_a_rating_ends_after_some_attempts():
     dead = Service(vector, failures=lambda asks: CallFailed("connect", "nobody there"))
     assert unfit(dead, EMBED).failure.retriable
     assert len(dead.calls) == TRIES
@@ -285,7 +285,7 @@ def test_examination_of_an_unreachable_predictor_ends_after_some_attempts():
     assert len(silent.calls) == FEW_TRIES
 
 
-def test_one_failing_question_does_not_make_the_target_unfit():
+def test_a_service_that_fails_at_one_of_several_questions_is_fit_for_a_rating():
     def refuse(asks):
         too_long = any(ask == CLASSIFY[0] for ask in asks)
         return CallFailed("http-422", "not this one", retriable=False) if too_long else None
@@ -295,7 +295,7 @@ def test_one_failing_question_does_not_make_the_target_unfit():
     assert "1 of 5 questions failed (http-422)" in found.notes
 
 
-def test_service_that_refuses_every_question_of_the_experiment_is_unfit():
+def test_service_that_refuses_every_question_of_the_experiment_is_unfit_for_a_rating():
     def refuse(asks):
         return CallFailed("http-422", "unknown column", retriable=False)
 
@@ -323,7 +323,7 @@ def test_a_service_that_refuses_arrays_is_asked_one_by_one():
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_service_that_fails_half_of_its_calls_passes_the_examination(seed):
+def test_a_service_that_fails_half_of_its_calls_passes_the_check_before_a_rating(seed):
     rng = np.random.Generator(np.random.PCG64(seed))
     ill = Service(
         vector, failures=lambda asks: CallFailed("http-500", "ill", retriable=True) if rng.random() < 0.5 else None
@@ -336,7 +336,7 @@ def described(kind, protocol="custom", **settings):
     return Target("T", kind, protocol, "http://127.0.0.1:1", settings)
 
 
-def test_samples_come_from_the_experiment_then_the_settings_then_built_in_texts():
+def test_a_service_is_checked_with_inputs_of_the_experiment_or_else_the_settings_or_built_in_texts():
     asked = [Regress((("a", 1),))]
     target = described(Kind.REGRESSOR, samples=["a text", {"age": 31, "sex": "f"}])
     assert samples_for(target, asked) == Samples(tuple(asked))
@@ -355,7 +355,7 @@ def over_http(wire, kind, protocol, settings, answer):
     return asyncio.run(go())
 
 
-def test_a_real_embedder_over_http_is_examined(wire):
+def test_an_embedder_can_be_checked_before_a_rating_over_http(wire):
     def answer(heard):
         return wire.as_json({"embeddings": [vector(text) for text in heard.json["input"]]})
 
@@ -364,7 +364,7 @@ def test_a_real_embedder_over_http_is_examined(wire):
     assert heard[-1].json["input"] == list(WORDS)
 
 
-def test_a_real_regressor_of_records_needs_samples_or_an_experiment(wire):
+def test_a_regressor_of_records_cannot_be_checked_without_sample_records(wire):
     def answer(heard):
         if set(heard.json["inputs"]) != {"age"}:
             return wire.as_json({"error_code": "BAD_REQUEST"}, "400 No")
@@ -381,7 +381,7 @@ def test_a_real_regressor_of_records_needs_samples_or_an_experiment(wire):
     assert (found.order_kept, found.asked) == (True, '{"age": 20}')
 
 
-def test_a_custom_service_for_records_is_not_sent_built_in_texts(wire):
+def test_a_custom_service_that_takes_records_is_not_checked_with_built_in_texts(wire):
     with pytest.raises(TargetUnfit) as caught:
         over_http(wire, Kind.CLASSIFIER, "custom", {"body": "{row}"}, lambda heard: wire.raw(status="500 Ill"))
     assert caught.value.code == "unsupported"

@@ -12,7 +12,7 @@ from workers.targets.checks.image_classifier import look_questions
 from workers.targets.checks.samples import KINDS, numbered_sentences, sample_images, worded_questions
 
 
-def test_numbered_examination_sentences_have_one_number_each_and_differ_between_jobs():
+def test_sentences_that_check_a_service_have_one_number_each_and_differ_between_jobs():
     seen: set[str] = set()
     for seed in range(50):
         sentences = numbered_sentences(45, generator(seed))
@@ -23,14 +23,14 @@ def test_numbered_examination_sentences_have_one_number_each_and_differ_between_
 
 
 @pytest.mark.parametrize("kind", [Score, Fill, Choose])
-def test_examination_questions_to_a_language_model_differ_within_a_job_and_between_jobs(kind):
+def test_questions_that_check_a_language_model_differ_within_a_job_and_between_jobs(kind):
     first, second = (worded_questions(generator(seed))[kind] for seed in (1, 2))
     texts, others = ({text_of_question(ask) for ask in asks} for asks in (first, second))
     assert len(texts) == len(others) == 5
     assert not texts & others
 
 
-def test_right_option_of_an_examination_choice_comes_first_or_second_and_options_always_differ():
+def test_choice_questions_that_check_a_model_have_the_right_option_first_or_second():
     asked = [ask for seed in range(40) for ask in worded_questions(generator(seed))[Choose]]
     assert all(len(set(ask.options)) == 2 for ask in asked)
     colours = [ask for ask in asked if ask.text == "Which of these is a colour?"]

@@ -107,7 +107,7 @@ def test_label_and_scores_are_parsed_from_a_classification(said, labels, label, 
     assert read["scores"] == (None if scores is None else pytest.approx(scores))
 
 
-def test_label_scores_have_the_declared_order():
+def test_scores_of_a_classification_are_stored_in_the_declared_order_of_labels():
     assert list(parse_classes({"good": 0.75, "bad": 0.25}, TWO)["scores"]) == ["bad", "good"]
 
 

@@ -159,7 +159,7 @@ EXPLAINED = {
 
 
 @pytest.mark.parametrize(("answer", "index"), EXPLAINED.items())
-def test_a_letter_on_its_own_line_is_the_choice_even_if_the_explanation_names_another(answer, index):
+def test_an_option_letter_on_its_own_line_is_the_choice_even_if_the_explanation_names_another(answer, index):
     assert letter_in(answer, OPTIONS) == index
 
 
@@ -195,7 +195,7 @@ def test_answer_that_names_no_single_option_is_not_a_choice(said):
     assert letter_in(said, OPTIONS) is None
 
 
-def test_identical_options_are_distinguished_by_their_letter_only():
+def test_options_that_differ_only_in_case_are_recognised_only_by_their_option_letter():
     assert letter_in("Yes.", ("Yes", "yes")) is None
     assert letter_in("B", ("Yes", "yes")) == 1
 
@@ -307,7 +307,7 @@ def test_option_such_as_not_enough_info_is_recognised_and_not_confused_with_a_re
         *("(C)", "C.", "Answer: C", "**C**", "No se sabe.", "Das weiß ich nicht.", "On ne sait pas."),
     ],
 )
-def test_other_words_for_the_option_that_it_cannot_be_known_count_as_that_option(answer, unknown):
+def test_any_phrase_for_it_cannot_be_known_is_read_as_the_option_with_that_meaning(answer, unknown):
     assert letter_in(answer, ("The old man", "The young man", unknown)) == 2
 
 
@@ -337,7 +337,7 @@ def test_the_answer_unknown_is_no_choice_unless_exactly_one_option_means_unknown
         ("It was the old man's wife.", None),
     ],
 )
-def test_a_sentence_chooses_a_person_only_if_it_names_nobody_else_and_contains_no_negation(answer, index):
+def test_a_sentence_is_read_as_choosing_a_person_only_if_it_names_no_other_and_has_no_negation(answer, index):
     assert letter_in(answer, ("The old man", "The young man", "Not known")) == index
 
 
@@ -371,7 +371,7 @@ def test_an_option_that_is_named_as_a_guess_a_prejudice_or_a_view_of_others_is_n
         ('{"answer": "A", "explanation": "people might think so"}', 0),
     ],
 )
-def test_a_choice_with_its_reason_stays_a_choice(answer, index):
+def test_an_answer_that_gives_a_reason_for_its_choice_is_read_as_that_choice(answer, index):
     assert letter_in(answer, QUESTION) == index
 
 
@@ -492,13 +492,13 @@ REJECTED = [
 
 
 @pytest.mark.parametrize("answer", CHOSEN_OF_TWO)
-def test_a_letter_or_a_sentence_after_words_of_choice_is_chosen(answer):
+def test_the_option_named_after_words_such_as_i_choose_is_read_as_the_choice(answer):
     assert letter_in(answer, PAIR) == 1
 
 
 @pytest.mark.parametrize("letter", ["A", "B"])
 @pytest.mark.parametrize("answer", REJECTED)
-def test_a_letter_that_is_rejected_or_only_mentioned_is_no_choice(answer, letter):
+def test_an_option_letter_that_an_answer_rejects_or_only_mentions_is_not_read_as_the_choice(answer, letter):
     """Each of these was read as a choice, so a model that names the option it rejects could get a wrong letter."""
     assert letter_in(answer.format(letter), PAIR) is None
 
@@ -517,7 +517,7 @@ def test_a_letter_that_is_rejected_or_only_mentioned_is_no_choice(answer, letter
         "{} (no)",
     ],
 )
-def test_a_sentence_that_is_quoted_and_rejected_is_no_choice(answer):
+def test_a_sentence_that_an_answer_quotes_and_rejects_is_not_read_as_the_choice(answer):
     assert letter_in(answer.format(PAIR[0]), PAIR) is None
 
 
@@ -539,7 +539,7 @@ def test_a_sentence_that_is_quoted_and_rejected_is_no_choice(answer):
     ],
 )
 @pytest.mark.parametrize("options", [("The man", "The woman", "Can't be known"), ("Not known", "The woman", "The man")])
-def test_a_person_who_is_named_beside_a_doubt_is_not_chosen(answer, options):
+def test_a_sentence_that_names_a_person_but_expresses_doubt_is_not_read_as_a_choice(answer, options):
     assert letter_in(answer, options) is None
 
 
