@@ -424,8 +424,10 @@ def test_a_closed_webhook_worker_returns_its_deliveries_to_waiting(database, rec
     slow = receiver(hold=threading.Event())
     endpoint(slow.url)
     cancelled()
-    deliverer().close()
-    assert states(database) in (["waiting"], [])
+    worker = deliverer()
+    until(lambda: slow.heard)
+    worker.close()
+    assert states(database) == ["waiting"]
 
 
 def test_deliveries_wait_and_a_warning_is_logged_while_the_agency_key_is_unavailable(
