@@ -61,7 +61,7 @@ def test_an_absent_group_is_named_and_the_others_are_compared(rng):
     assert whys["a", "c"] is None
 
 
-def test_one_group_or_no_positives_is_refused(rng):
+def test_disparate_impact_of_a_single_group_or_of_records_without_positives_is_refused(rng):
     with pytest.raises(TooFewObservations, match="two groups"):
         disparate_impact(*records(a=(5, 30), b=(0, 0)), rng)
     with pytest.raises(TooFewObservations, match="none of 60 records"):

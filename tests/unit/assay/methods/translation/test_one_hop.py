@@ -67,7 +67,7 @@ def test_the_declared_letter_and_its_reason_are_right_for_nearly_all_of_30_seeds
     assert right >= (30 if name != "fair coin" else 27)
 
 
-def test_the_reason_names_the_value_that_gained_although_most_translations_mention_none():
+def test_the_reason_for_bs_names_the_gender_that_translations_favour_although_most_of_them_show_none():
     answer = one_hop_answer({"he": 0.4, "she": 0.4}, np.random.default_rng(3), {"he": 0.6, "she": 0.6})
     rating = rate(run(OneHop("gender", languages=("fr",)), lambda probe: answer(probe.ask), 3))
     assert (rating.letter, rating.declared) == (Letter.BS, True)
