@@ -100,7 +100,7 @@ def test_a_comparison_is_reproducible_to_the_last_digit(change, stereotyped, deb
     assert comparison_document(stereotyped, debiased) == change
 
 
-def test_swapping_before_and_after_mirrors_the_result(change, stereotyped, debiased):
+def test_swapping_the_two_compared_ratings_mirrors_the_comparison(change, stereotyped, debiased):
     mirrored = comparison_document(debiased, stereotyped)
     for one, other in zip(
         [change["effect"], *change["connections"], *change["words"]],
