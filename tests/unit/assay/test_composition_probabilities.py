@@ -46,7 +46,7 @@ def test_the_letter_probabilities_of_two_services_equal_the_known_answers():
 
 
 @given(st.lists(some_probabilities(), min_size=1, max_size=4), tables)
-def test_the_letter_probabilities_equal_brute_force(services, table):
+def test_the_letter_probabilities_of_a_chain_equal_brute_force(services, table):
     combined = combine(services, table)
     mass = dict.fromkeys([*Letter, None], 0.0)
     contradicted = 0.0
@@ -77,7 +77,7 @@ def test_a_chain_of_certain_letters_gets_the_answer_of_the_composition_table(wor
 
 @pytest.mark.slow
 @pytest.mark.parametrize("table", sorted(TABLES))
-def test_a_shortened_chain_is_equivalent_to_the_whole_chain_in_every_context(table):
+def test_a_chain_of_letters_can_be_replaced_by_its_shortened_form_in_every_longer_chain(table):
     around = [word for length in range(4) for word in product(Letter, repeat=length)]
     for longer, shorter in ALIKE[table].items():
         for before, after in product(around, around):

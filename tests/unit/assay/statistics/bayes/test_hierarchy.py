@@ -109,7 +109,7 @@ def test_the_posterior_of_a_small_table_agrees_with_importance_sampling_from_the
     assert [one.std() for one in drawn] == pytest.approx(sd, rel=0.08)
 
 
-def test_with_one_row_per_word_the_data_cannot_tell_sigma_from_tau():
+def test_with_one_row_per_word_the_posterior_cannot_separate_the_spread_of_words_from_the_residual_spread():
     y, rng = np.array([0.6, 0.9, 1.1, 0.8]), np.random.default_rng(8)
     # with one row per word, distances are N(mu, hypot(tau, sigma)): the data cannot tell tau from sigma
     mu, tau, sigma = rng.normal(1, 0.3, 10**6), rng.exponential(0.5, 10**6), rng.exponential(0.5, 10**6)

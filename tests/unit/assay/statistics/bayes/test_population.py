@@ -16,7 +16,7 @@ def margin(mean, sd, shape=norm, cells=36):
     return Margin(edges, mass / mass.sum())
 
 
-def test_exact_points_give_the_textbook_posterior():
+def test_points_without_measurement_error_give_the_textbook_posterior_of_mean_and_spread():
     """Under flat priors of the mean and the sd, (n - 1) s^2 / sd^2 has n - 2 degrees of freedom."""
     rng = np.random.default_rng(1)
     points = rng.normal(0.4, 0.1, 25)

@@ -84,7 +84,7 @@ def test_a_table_of_cosines_has_its_known_p_value_and_effect_size():
 @needs_embedding
 @pytest.mark.parametrize("scaled", [False, True], ids=["raw", "normalised"])
 @pytest.mark.parametrize("name", ["WEAT1", "WEAT3", "WEAT7"])
-def test_the_effect_of_word_vectors_equals_its_value_in_wefe(name, scaled, vector_of, queries, rng):
+def test_the_weat_effect_of_word_vectors_equals_its_value_in_the_library_wefe(name, scaled, vector_of, queries, rng):
     vectors = embedded(queries, name, vector_of)
     if scaled:
         vectors = [unit_vectors(one) for one in vectors]
@@ -115,7 +115,7 @@ def test_word_vectors_have_the_associations_and_p_values_of_a_second_implementat
 
 
 @needs_embedding
-def test_the_effect_of_stereotypes_of_women_and_men_equals_its_value_in_wefe(vector_of, queries):
+def test_the_weat_effect_of_stereotypes_of_women_and_men_equals_its_value_in_the_library_wefe(vector_of, queries):
     known = queries["queries"]["Manzini_gender"]
     columns, attributes = known["inputs"]["definite_columns"], known["inputs"]["attributes"]
     lists = (*columns, attributes["man"], attributes["woman"])
@@ -140,17 +140,17 @@ def test_weat_equals_the_textbook_formula(sets):
 
 
 # ---------------------------------------------------------------------------- symmetries
-def test_swapping_the_targets_changes_the_sign_of_weat(sets):
+def test_swapping_the_two_lists_of_target_words_changes_the_sign_of_weat(sets):
     first, second, own, other = sets
     assert_mirrored(weat(first, second, own, other), weat(second, first, own, other))
 
 
-def test_swapping_the_attributes_changes_the_sign_of_weat(sets):
+def test_swapping_the_two_lists_of_attribute_words_changes_the_sign_of_weat(sets):
     first, second, own, other = sets
     assert_mirrored(weat(first, second, own, other), weat(first, second, other, own))
 
 
-def test_swapping_targets_and_attributes_together_does_not_change_weat(sets):
+def test_swapping_both_the_target_lists_and_the_attribute_lists_does_not_change_weat(sets):
     first, second, own, other = sets
     assert_same(weat(second, first, other, own), weat(*sets))
 
@@ -176,7 +176,7 @@ def test_weat_does_not_depend_on_the_order_length_or_rotation_of_the_vectors(set
     assert_same(weat(*changed), weat(*sets))
 
 
-def test_targets_that_equal_their_attributes_have_nearly_the_largest_possible_effect(rng):
+def test_target_words_that_equal_their_attribute_words_have_nearly_the_largest_possible_weat_effect(rng):
     poles = np.eye(12)[:2]
     first, second = (pole + 0.01 * rng.normal(size=(8, 12)) for pole in poles)
     found = weat(first, second, first, second)
@@ -191,7 +191,7 @@ def test_a_cosine_never_leaves_its_range(rng):
     assert np.diag(cosines(vectors, -7 * vectors)) == pytest.approx(-1)
 
 
-def test_equal_attribute_sets_are_refused(sets):
+def test_equal_lists_of_attribute_words_are_refused(sets):
     first, second, own, _ = sets
     with pytest.raises(ZeroVariance, match="all 10 target words have the same association, 0"):
         weat(first, second, own, own)
@@ -215,7 +215,7 @@ def test_vectors_of_different_lengths_are_refused(sets):
         weat(first, second, own, np.ones((4, 11)))
 
 
-def test_many_targets_without_a_random_generator_are_refused(rng):
+def test_weat_of_50_target_words_without_a_random_generator_is_refused(rng):
     with pytest.raises(SpecificationError, match="random generator"):
         weat_of_associations(rng.normal(size=25), rng.normal(size=25))
 

@@ -134,7 +134,7 @@ def test_too_many_outcomes_without_a_generator_are_refused():
 
 
 @pytest.mark.parametrize("test", [chi_squared_fit, exact_multinomial])
-def test_an_observation_that_the_specification_excludes_gives_p_zero(test):
+def test_an_observation_that_the_specified_distribution_excludes_gives_p_zero(test):
     result = test([20, 18, 2], [0.5, 0.5, 0.0])
     assert (result.statistic, result.df, result.p) == (None, 2, 0.0)
     assert "2 of 40 observations" in result.reason

@@ -29,7 +29,7 @@ def enumerated(first, second):
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 4), (2, 2), (3, 5), (5, 2), (5, 5), (6, 6)])
-def test_counted_partitions_equal_brute_force(n, m, rng):
+def test_the_exact_partition_test_equals_brute_force(n, m, rng):
     for _ in range(20):
         first, second = rng.integers(-4, 5, n).tolist(), rng.integers(-4, 5, m).tolist()
         differences, seen = enumerated(first, second)
@@ -41,7 +41,7 @@ def test_counted_partitions_equal_brute_force(n, m, rng):
         assert found.p_one_sided_error == found.p_two_sided_error == 0
 
 
-def test_counted_partitions_equal_scipys_permutation_test(rng):
+def test_the_exact_partition_test_equals_the_permutation_test_of_scipy(rng):
     first, second = rng.normal(0.5, 1, 6), rng.normal(0, 1, 5)
 
     def difference(x, y, axis):

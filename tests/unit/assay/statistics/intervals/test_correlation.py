@@ -33,7 +33,7 @@ def test_pearson_is_symmetric_and_does_not_depend_on_the_units():
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_numbers_on_a_line_correlate_perfectly_without_an_interval(sign):
+def test_numbers_on_a_line_correlate_perfectly_with_an_interval_of_no_width_or_none(sign):
     found = pearson([0, 1, 2, 3], [0, sign, 2 * sign, 3 * sign])
     assert found.r == pytest.approx(sign)
     assert found.p < 1e-10

@@ -68,14 +68,14 @@ def test_the_intervals_of_a_service_with_constant_output_contain_its_effect():
     assert found["step_2"].low < 0.5 <= found["step_2"].high + 1e-12
 
 
-def test_the_limits_are_quantiles_if_one_block_is_clearly_the_worst():
+def test_the_limits_of_an_effect_are_quantiles_if_one_input_block_is_clearly_the_worst():
     found, effects = stated([[800, 200, 10], [450, 550, 10]])
     plain = equal_tailed(effects.step_2)
     assert [found["step_2"].low, found["step_2"].high] == pytest.approx([plain.low, plain.high], abs=0.002)
     assert found["step_2"].estimate == pytest.approx(effects.step_2.mean())
 
 
-def test_two_equally_bad_blocks_reduce_the_lower_limit():
+def test_two_equally_bad_input_blocks_reduce_the_lower_limit_of_the_effect():
     found, effects = stated([[300, 100, 0], [100, 300, 0]])
     assert found["step_2"].low < equal_tailed(effects.step_2).low - 0.005
     assert found["step_2"].high == pytest.approx(equal_tailed(effects.step_2).high, abs=0.01)
@@ -107,7 +107,7 @@ def test_without_the_observed_counts_the_interval_of_a_faithful_service_excludes
     assert unsaid["step_1"].low > 0
 
 
-def test_a_row_without_observations_stays_uncertain():
+def test_an_attribute_value_without_observations_makes_the_effect_uncertain():
     found, _ = stated([[40, 0, 0], [0, 0, 0]])
     assert found["step_2"].high - found["step_2"].low > 0.3
 
@@ -158,7 +158,7 @@ def test_the_interval_of_the_largest_difference_has_its_nominal_coverage(means):
     assert 0.92 <= held / runs <= 0.985  # measured: .942 to .973 of 2,000 runs
 
 
-def test_the_interval_of_a_single_difference_is_its_size_interval():
+def test_the_interval_of_a_single_difference_is_that_of_its_absolute_value():
     draws = np.random.default_rng(2).normal(-0.4, 0.1, (4000, 1))
     assert largest_interval(draws) == absolute_value_interval(draws[:, 0])
 
