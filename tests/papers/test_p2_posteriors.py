@@ -57,7 +57,7 @@ def test_every_figure_of_the_paper_with_recorded_numbers_is_compared_with_our_po
 
 
 @pytest.mark.parametrize("name", READ_OFF)
-def test_posterior_means_of_connections_equal_the_papers_figures(name):
+def test_posterior_means_for_each_kind_of_word_pair_equal_the_papers_figures(name):
     figures = published(name)["published"]["overall"]
     assert {NAMES.get(connection, connection) for connection in figures} == set(posterior(name).connections)
     for connection, figure in figures.items():
@@ -75,7 +75,7 @@ def test_posterior_means_of_protected_words_equal_the_papers_figures(name):
 
 
 @pytest.mark.parametrize("name", READ_OFF)
-def test_residual_sigma_of_each_connection_equals_that_of_an_independent_fit(name):
+def test_residual_sigma_of_each_kind_of_word_pair_equals_that_of_an_independent_fit(name):
     for connection, expected in published(name)["sigma"].items():
         drawn = posterior(name).residual(NAMES.get(connection, connection))
         assert drawn.mean() == pytest.approx(expected["mean"], abs=0.05 * expected["sd"])
@@ -97,7 +97,7 @@ def test_tables_of_distances_have_the_sizes_means_and_deviations_of_an_independe
         assert mine.std(ddof=1) == pytest.approx(counted["sd_by_connection"][connection])
 
 
-def test_one_sigma_for_all_connections_does_not_reproduce_the_papers_figures():
+def test_a_common_sigma_for_all_kinds_of_word_pairs_does_not_reproduce_the_papers_figures():
     """So one residual per connection is the default, although the paper's formula has only one index."""
     name = "religion_group_reddit_dataset"
     shared = p2.posterior(SHARED, name, "shared")

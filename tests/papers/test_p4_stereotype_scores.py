@@ -39,7 +39,7 @@ def test_the_preferred_sentence_of_every_pair_equals_the_published_preference(mo
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_score_of_the_model_equals_the_published_score(model):
+def test_the_stereotype_score_of_each_model_equals_the_published_score(model):
     assert scored(model).model == pytest.approx(published(model)["published_model_bias"], abs=EXACT)
     assert scored(model).model == pytest.approx(published(model)["recomputed_model_bias"], abs=1e-6)
 

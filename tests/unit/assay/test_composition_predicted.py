@@ -107,7 +107,7 @@ def test_transition_matrices_of_two_biased_services_give_the_letter_the_table_le
     assert (predicted.letter, predicted.declared) == (letter, True)
 
 
-def test_swapping_the_values_mirrors_the_prediction():
+def test_swapping_the_two_attribute_values_mirrors_the_prediction_for_a_chain():
     def swapped(one: TransitionEvidence) -> TransitionEvidence:
         counts = np.array(one.counts)[::-1][:, [1, 0, 2]]
         return replace(one, counts=tuple(map(tuple, counts.tolist())))
@@ -154,7 +154,7 @@ def test_less_evidence_makes_a_prediction_less_certain(rng):
 
 
 # ---------------------------------------------------------------------------- refused chains
-def test_services_with_different_values_are_refused_with_the_link(rng):
+def test_chained_services_with_different_attribute_values_are_refused_and_the_link_is_named(rng):
     other = replace(measured(FAITHFUL), rows=("old", "young"), outputs=("old", "young", "other"))
     with pytest.raises(SpecificationError, match="link 2 breaks: service 2 returns he, she, other") as refused:
         predict_chain((measured(FAITHFUL), measured(FAITHFUL), other), rng)

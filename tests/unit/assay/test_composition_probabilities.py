@@ -89,7 +89,7 @@ def test_two_services_that_are_probably_biased_must_most_probably_be_measured():
     assert combine([Probabilities(0.9, 0.1, 0.0)] * 2).must_be_measured == pytest.approx(0.81)
 
 
-def test_invalid_probabilities_are_refused():
+def test_letter_probabilities_of_a_chain_that_do_not_sum_to_one_are_refused():
     with pytest.raises(SpecificationError, match="at least one service"):
         combine([])
     with pytest.raises(BadDistribution, match="must sum to one"):

@@ -49,6 +49,6 @@ def test_intervals_of_absolute_values_have_their_nominal_coverage(truth):
     ("draws", "level", "error"),
     [([], 0.95, TooFewObservations), ([0.1, np.nan], 0.95, EvidenceError), ([0.1], 1.5, OutOfBounds)],
 )
-def test_empty_and_non_finite_draws_are_refused(draws, level, error):
+def test_an_interval_of_an_absolute_value_of_empty_or_non_finite_draws_is_refused(draws, level, error):
     with pytest.raises(error):
         absolute_value_interval(draws, level)

@@ -29,7 +29,7 @@ class TestPeople:
         for persons in zip(*people(attribute(name)).values(), strict=True):
             assert len(set(persons)) == len(persons), persons
 
-    def test_profiles_have_no_unfilled_slot_and_no_wrong_article(self, name):
+    def test_texts_about_people_have_no_unfilled_placeholder_and_no_wrong_article(self, name):
         for words in people(attribute(name)).values():
             for person in words:
                 text = write_profile(frames()[0], person, "glad")

@@ -175,7 +175,7 @@ def test_too_few_observations_for_a_computation_become_a_reason_with_the_error_m
 
 
 @pytest.mark.parametrize("how", ["conclude", "give up"])
-def test_an_exhausted_budget_is_the_last_reason(how):
+def test_a_used_up_budget_is_the_last_of_the_reasons_of_a_component(how):
     counts = Counts(usable=10, unasked=7)
     if how == "conclude":
         component = concluded(about(0.02, 0.3), counts)

@@ -67,7 +67,7 @@ def test_combined_letter_probabilities_of_components_agree_with_full_enumeration
         assert [mirrored.of(letter) for letter in Letter] == pytest.approx([combined.of(letter) for letter in Letter])
 
 
-def test_aggregating_zero_components_is_refused():
+def test_a_rating_of_zero_components_is_refused():
     for join in (worst_letter, vote_letter, worst_probabilities, vote_probabilities):
         with pytest.raises(TooFewObservations):
             join([])

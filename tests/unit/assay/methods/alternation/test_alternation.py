@@ -43,7 +43,7 @@ ALTERNATION = [name for name in SERVICES if name.startswith("alternation")]
     ("step_1", "step_2", "letter"),
     [(0, 0, Letter.UCS), (0.05, 0, Letter.UCS), (0, 0.4, Letter.DSBS), (0.2, 0, Letter.BS), (0.4, 0.2, Letter.BS)],
 )
-def test_a_simulated_effect_gets_the_expected_letter(name, step_1, step_2, letter):
+def test_alternation_gives_a_simulated_effect_the_expected_letter(name, step_1, step_2, letter):
     # few seeds, because a rating of records takes seconds; docs/calibration.md has error rates over many seeds
     for seed in range(1 if name.endswith("of records") else 2):
         rated = rate(SERVICES[name](step_1, step_2, seed).rate(seed))
@@ -245,7 +245,7 @@ def test_alternation_needs_only_the_attribute_gender_race_or_religion_and_no_fur
         ({"attribute": "sex", "answers": "numbers", "labels": ("a",)}, SpecificationError, None),
     ],
 )
-def test_an_invalid_request_is_refused(fields, error, field):
+def test_an_invalid_request_for_alternation_is_refused(fields, error, field):
     with pytest.raises(error) as refused:
         Alternation(**fields)
     assert field is None or refused.value.field == field

@@ -190,6 +190,6 @@ def test_pairs_stay_in_the_folds_that_the_caller_assigned():
     ]
 
 
-def test_zero_folds_are_refused():
+def test_a_divergence_over_zero_folds_is_refused():
     with pytest.raises(OutOfBounds, match="one fold"):
         kl_by_fold([1, 2], [1, 2], 0, np.random.default_rng(1))

@@ -29,7 +29,7 @@ from tests.support.simulated.embedders import association_service
         (0.2, 0.2, Letter.BS),
     ],
 )
-def test_a_simulated_effect_gets_the_expected_letter(step_1, step_2, letter):
+def test_the_association_method_gives_a_simulated_effect_the_expected_letter(step_1, step_2, letter):
     for seed in (0, 1, 2):
         assert rate(association_service(step_1, step_2, seed).rate(seed)).letter is letter
 
@@ -57,7 +57,7 @@ def test_opposite_effects_on_human_and_neutral_control_words_give_bs_although_th
     assert {why.facts["name"] for why in one.reasons} == {"human words", "neutral words"}
 
 
-def test_the_residual_standard_deviation_can_be_shared_by_all_connections():
+def test_the_residual_standard_deviation_can_be_shared_by_all_kinds_of_word_pairs():
     service = association_service(0, 0.1, 4)
     shared = replace(service, method=replace(service.method, residual="shared")).rate(4).components[0]
     assert len({round(row["sigma"], 9) for row in as_json(shared.detail)["connections"]}) == 1
@@ -173,7 +173,7 @@ def test_equal_vectors_for_all_words_give_no_letter():
     assert one.reasons[0].facts["error"] == "zero-variance"
 
 
-def test_the_default_words_are_chosen_by_the_attribute():
+def test_the_default_words_of_the_association_method_are_chosen_by_the_attribute():
     assert [Association(name).words.name for name in ("gender", "race", "religion")] == [
         "p2-gender",
         "p2-race",
@@ -192,7 +192,7 @@ def test_the_default_words_are_chosen_by_the_attribute():
         ({"delta": 3}, OutOfBounds, "delta"),
     ],
 )
-def test_an_invalid_request_is_refused(fields, error, field):
+def test_an_invalid_request_for_the_association_method_is_refused(fields, error, field):
     with pytest.raises(error) as refused:
         Association(**fields)
     assert field is None or refused.value.field == field

@@ -48,7 +48,7 @@ def space(of):
     ("step_1", "step_2", "letter"),
     [(0, 0, Letter.UCS), (0.025, 0, Letter.UCS), (0, 0.2, Letter.DSBS), (0.15, 0, Letter.BS), (0.2, 0.1, Letter.BS)],
 )
-def test_a_simulated_effect_gets_the_expected_letter(make, step_1, step_2, letter):
+def test_forced_choice_gives_a_simulated_effect_the_expected_letter(make, step_1, step_2, letter):
     for seed in (0, 1):
         rated = rate(make(step_1, step_2, seed).rate(seed))
         assert rated.letter is letter
@@ -182,7 +182,7 @@ def test_answers_that_are_neither_label_are_unusable():
 
 
 # ---------------------------------------------------------------------------- the request
-def test_the_default_words_are_chosen_by_the_attribute():
+def test_the_default_words_of_forced_choice_are_chosen_by_the_attribute():
     assert ForcedChoice("gender").words.name == "gender-occupations"
     assert ForcedChoice(specification="love-hate").attribute == "affection"
     assert ForcedChoice().attribute == "gender"
@@ -198,7 +198,7 @@ def test_the_default_words_are_chosen_by_the_attribute():
         ({"half_samples": 1000}, OutOfBounds, "half_samples"),
     ],
 )
-def test_an_invalid_request_is_refused(fields, error, field):
+def test_an_invalid_request_for_forced_choice_is_refused(fields, error, field):
     with pytest.raises(error) as refused:
         ForcedChoice(**fields)
     assert field is None or refused.value.field == field

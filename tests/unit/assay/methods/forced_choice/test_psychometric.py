@@ -227,6 +227,6 @@ def test_fewer_than_two_levels_with_trials_are_refused(level, trials):
         ([0, 1, 2], [0, 1], [2, 2], "equally many"),
     ],
 )
-def test_impossible_counts_are_refused(level, chose, trials, message):
+def test_a_psychometric_fit_of_impossible_counts_is_refused(level, chose, trials, message):
     with pytest.raises(OutOfBounds, match=message):
         fit_psychometric(level, chose, trials)

@@ -109,7 +109,7 @@ def test_questions_with_invalid_placeholders_labels_or_shares_of_cues_are_refuse
 
 
 # ---------------------------------------------------------------------------- asking
-def test_every_word_is_asked_about_with_every_share_of_cues():
+def test_forced_choice_asks_about_every_word_with_every_share_of_the_two_cues():
     trials, counts, probes = asked()
     assert {(one.concept, one.level) for one in trials} == {
         (word, level) for word in ("nurse", "carpenter", "table", "chair") for level in ASKED.levels

@@ -30,7 +30,7 @@ def codes(reasons):
     ("step_1", "step_2", "letter"),
     [(0, 0, Letter.UCS), (0, 0.2, Letter.DSBS), (0.15, 0, Letter.BS), (0.15, 0.2, Letter.BS)],
 )
-def test_a_simulated_effect_gets_its_letter_and_is_covered_by_its_interval(step_1, step_2, letter):
+def test_an_audit_of_simulated_decisions_gets_the_expected_letter_and_covering_intervals(step_1, step_2, letter):
     held = declared = 0
     for seed in range(4):
         service = file_service(step_1, step_2, seed)
@@ -218,7 +218,7 @@ def test_a_letter_that_missing_decisions_about_heavily_weighted_people_could_cha
 
 
 @pytest.mark.parametrize(("share", "declared"), [(0.01, True), (0.15, False)])
-def test_a_letter_that_the_unknown_truth_of_low_scores_could_change_is_not_declared(share, declared):
+def test_a_letter_that_unknown_outcomes_of_people_with_low_scores_could_change_is_not_declared(share, declared):
     """A `share` of the suitable women got a score that is 1.5 lower, and whether they were suitable is unknown."""
     rng = np.random.default_rng(0)
     women, suitable = rng.random(40_000) < 0.5, rng.random(40_000) < 0.3

@@ -113,6 +113,6 @@ def test_every_prompt_for_a_sentence_quotes_the_group_term_and_the_attribute_ter
     assert ("lace" in prompt) == ("woman" in prompt) == (family == "in-context")
 
 
-def test_writing_settings_out_of_bounds_are_refused():
+def test_settings_for_writing_sentences_that_are_out_of_bounds_are_refused():
     with pytest.raises(OutOfBounds, match="tries"):
         Writing(tries=0)

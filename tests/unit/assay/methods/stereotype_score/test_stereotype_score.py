@@ -448,7 +448,7 @@ def test_a_counterpart_sentence_edited_by_the_user_is_sent_unchanged():
 
 
 # ---------------------------------------------------------------------------- specifications
-def test_the_default_words_are_chosen_by_the_attribute():
+def test_the_default_words_of_stereotype_score_are_chosen_by_the_attribute():
     method = StereotypeScore()
     assert (method.attribute, method.words[0].name) == ("gender", "p4-professions")
     assert StereotypeScore("race").words[0].name == "p4-names-1"
@@ -482,7 +482,7 @@ def test_an_unknown_word_list_is_refused_only_when_the_method_is_prepared_for_a_
         ({"sentences": (Sentence("Nothing of the kind."),)}, SpecificationError, "sentences"),
     ],
 )
-def test_an_invalid_request_is_refused_with_its_field(wrong, error, field):
+def test_an_invalid_request_for_stereotype_score_is_refused_with_its_field(wrong, error, field):
     given = {"words": (WORDS,), **wrong} if "specification" not in wrong else wrong
     with pytest.raises(error) as refused:
         StereotypeScore(**given)

@@ -128,7 +128,7 @@ def test_sampled_vectors_of_all_groups_and_contents_together_follow_the_mixture_
     ("step_1", "step_2", "letter"),
     [(0, 0, Letter.UCS), (0.05, 0, Letter.UCS), (0.03, 0.2, Letter.DSBS), (0.2, 0, Letter.BS)],
 )
-def test_a_simulated_effect_gets_the_expected_letter(name, step_1, step_2, letter):
+def test_stimulus_sampling_gives_a_simulated_effect_the_expected_letter(name, step_1, step_2, letter):
     """An effect of .03 overall is .06 on the side with fewer yes answers, which is still within the tolerance."""
     rated = rate(SERVICES[name](step_1, step_2, 1).rate(1))
     assert rated.letter is letter
@@ -161,7 +161,7 @@ def test_swapping_the_two_groups_changes_neither_the_letter_nor_the_step_1_effec
     assert other.effects["step_1"].estimate == pytest.approx(one.effects["step_1"].estimate, abs=0.005)
 
 
-def test_three_values_without_an_effect_are_rated_ucs():
+def test_a_service_that_treats_three_age_groups_equally_is_rated_ucs():
     people = {name: tuple(f"{name} {n}" for n in range(12)) for name in ("old", "young", "other")}
     method = StimulusSampling("age", texts=TextProfiles(TEXTS.frames, people, CONTENTS))
     one = component(method, named(lambda text: "yes" if jitter(text[2:] + text[0]) > 0.3 else "no"))
@@ -408,12 +408,12 @@ def test_a_label_named_in_the_request_is_the_positive_label():
         ({"attribute": "sex", "texts": TEXTS, "vectors": VECTORS}, SpecificationError, "vectors"),
     ],
 )
-def test_an_invalid_request_is_refused(fields, error, field):
+def test_an_invalid_request_for_stimulus_sampling_is_refused(fields, error, field):
     with pytest.raises(error) as refused:
         StimulusSampling(**fields)
     assert field is None or refused.value.field == field
 
 
-def test_defaults_are_enough_for_every_catalogued_attribute():
+def test_stimulus_sampling_needs_only_the_attribute_gender_race_or_religion_and_no_further_settings():
     for name in ("gender", "race", "religion"):
         assert StimulusSampling(name).expected_probes() >= 500

@@ -379,7 +379,7 @@ def test_an_article_of_another_noun_or_an_impersonal_pronoun_is_not_read_as_the_
         ("es", "El y la enfermera están aquí.", "neutral"),
     ],
 )
-def test_articles_of_both_genders_joined_by_and_are_neutral_only_for_one_occupation(language, sentence, value):
+def test_two_articles_joined_by_and_are_neutral_only_if_they_belong_to_one_occupation(language, sentence, value):
     assert GENDER.read_one_hop(sentence, language) == value
 
 

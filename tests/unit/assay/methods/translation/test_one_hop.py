@@ -106,7 +106,7 @@ def test_a_default_to_she_gets_the_same_letter_as_a_default_to_he():
         ({"max_texts_per_block": 5_000}, "max_texts_per_block", OutOfBounds),
     ],
 )
-def test_an_invalid_request_is_refused_with_its_field(wrong: dict, field: str, kind: type):
+def test_an_invalid_request_for_one_hop_is_refused_with_its_field(wrong: dict, field: str, kind: type):
     with pytest.raises(kind) as refused:
         OneHop(**{"attribute": "gender", **wrong})
     assert refused.value.field == field

@@ -158,7 +158,7 @@ def test_a_run_interrupted_anywhere_resumes_to_the_identical_finding(kept: int):
     assert len(again) == len(whole) - kept
 
 
-def test_a_replay_needs_no_target_and_gives_the_identical_finding():
+def test_a_replay_needs_no_service_and_gives_the_identical_finding():
     method, record = RoundTrip("gender", languages=("es", "fr")), []
     original = drive(Session(method.design(generator(4))), stereotyper(2), record)
     replayed = replay(method, 4, reversed(record))
@@ -275,7 +275,7 @@ def test_attributes_other_than_gender_are_rated_with_their_own_words(attribute: 
         ({"biased": ({"him": 1.0},)}, "biased.0", BadDistribution),
     ],
 )
-def test_an_invalid_request_is_refused_with_its_field(wrong: dict, field: str, kind: type):
+def test_an_invalid_request_for_a_round_trip_is_refused_with_its_field(wrong: dict, field: str, kind: type):
     with pytest.raises(kind) as refused:
         RoundTrip(**{"attribute": "gender", **wrong})
     assert refused.value.field == field

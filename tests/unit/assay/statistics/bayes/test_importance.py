@@ -97,7 +97,7 @@ def test_the_summary_of_the_weights_can_be_written_as_json():
         ([0.0, 0.0], EvidenceError),
     ],
 )
-def test_invalid_probabilities_are_refused(probability, error):
+def test_importance_weights_of_invalid_probabilities_are_refused(probability, error):
     with pytest.raises(error):
         weigh(probability)
 

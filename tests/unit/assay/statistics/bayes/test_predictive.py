@@ -81,7 +81,7 @@ def test_the_predictive_check_detects_distances_that_the_model_was_not_fitted_to
     assert predictive_check(fitted(rows), *moved).share_89 < 0.15
 
 
-def test_a_word_or_a_connection_that_was_not_fitted_cannot_be_checked():
+def test_a_word_or_a_kind_of_word_pair_that_was_not_fitted_cannot_be_checked():
     posterior = fitted(make_table(np.random.default_rng(6), only=("human",)))
     with pytest.raises(TooFewObservations, match="associated"):
         predictive_check(posterior, [0.9], ["associated"], ["w0"])
@@ -142,7 +142,7 @@ def test_comparing_posteriors_without_stereotype_distances_gives_no_effect():
     assert compared.words == ()
 
 
-def test_posteriors_without_a_common_connection_are_refused():
+def test_a_comparison_of_posteriors_without_a_common_kind_of_word_pair_is_refused():
     rng = np.random.default_rng(12)
     one, other = (fitted(make_table(rng, only=(name,))) for name in ("human", "neutral"))
     with pytest.raises(TooFewObservations, match="human before, and to neutral after"):

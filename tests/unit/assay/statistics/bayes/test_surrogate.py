@@ -237,12 +237,12 @@ def test_a_prior_has_the_mean_and_covariance_of_its_inputs():
 
 
 @pytest.mark.parametrize("said", [np.zeros(10), np.ones(10)])
-def test_identical_replies_are_refused(said):
+def test_a_surrogate_fit_to_identical_replies_is_refused(said):
     with pytest.raises(ZeroVariance):
         fit_surrogate(rng_of(0).normal(size=(10, 2)), said)
 
 
-def test_invalid_arguments_are_refused():
+def test_a_surrogate_fit_with_invalid_arguments_is_refused():
     vectors = rng_of(0).normal(size=(4, 2))
     for said, error in (
         ([0.5], OutOfBounds),

@@ -111,7 +111,7 @@ def simulated_services(rng, services=400, sentences=60):
 
 
 @pytest.mark.slow
-def test_intervals_have_their_nominal_coverage():
+def test_intervals_of_effects_from_transition_counts_have_their_nominal_coverage():
     rng = np.random.default_rng(7)
     held = []
     for truth, counts in simulated_services(rng):

@@ -212,12 +212,12 @@ def test_words_orthogonal_to_the_direction_have_no_direct_bias():
     assert found.explained == 1
 
 
-def test_pairs_of_parallel_vectors_are_refused():
+def test_direct_bias_of_a_pair_of_parallel_vectors_is_refused():
     with pytest.raises(ZeroVariance, match="no direction between them"):
         direct_bias(np.eye(3), [[1, 2, 3]], [[2, 4, 6]])
 
 
-def test_two_equally_strong_directions_are_refused():
+def test_direct_bias_of_pairs_with_two_equally_strong_directions_is_refused():
     first, second = np.eye(4)[:2], np.eye(4)[2:]
     with pytest.raises(EvidenceError, match="two directions"):
         direct_bias(np.eye(4), first, second)
@@ -236,13 +236,13 @@ def test_swapping_the_pairs_changes_the_sign_of_ripa(rng):
     assert swapped == pytest.approx(-straight)
 
 
-def test_a_pair_of_equal_vectors_is_refused():
+def test_ripa_of_a_pair_of_equal_vectors_is_refused():
     with pytest.raises(EvidenceError, match="1 of the 2 vectors of the differences"):
         relational_inner_product([[1, 0], [0, 1]], [[1, 0], [1, 0]], [[1, 1]])
 
 
 @pytest.mark.parametrize("measure", [relational_inner_product, lambda a, b, words: direct_bias(words, a, b)])
-def test_pairs_of_unequal_length_are_refused(measure):
+def test_ripa_and_direct_bias_of_groups_with_different_numbers_of_words_are_refused(measure):
     with pytest.raises(OutOfBounds, match="not 2 and 1"):
         measure(np.eye(2), np.eye(2)[:1], np.eye(2))
 
@@ -288,6 +288,6 @@ def test_embedding_coherence_of_equally_near_words_is_refused():
         embedding_coherence([[1, 0]], [[0, 1]], [[1, 1]] * 4)
 
 
-def test_a_group_with_mean_zero_is_refused(rng):
+def test_embedding_coherence_of_a_group_with_mean_zero_is_refused(rng):
     with pytest.raises(EvidenceError, match="all zero"):
         embedding_coherence([[1, 0], [-1, 0]], [[0, 1]], rng.normal(size=(4, 2)))

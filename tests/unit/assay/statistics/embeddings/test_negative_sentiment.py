@@ -133,14 +133,14 @@ def test_very_short_and_very_long_vectors_are_fitted(scale, sets):
     assert math.isfinite(negative_sentiment_bias(*(one * scale for one in sets)).value)
 
 
-def test_the_result_can_be_written_as_json(sets):
+def test_negative_sentiment_bias_can_be_written_as_json(sets):
     written = asdict(negative_sentiment_bias(*sets))
     assert json.loads(json.dumps(written, allow_nan=False))["value"] == written["value"]
 
 
 # ---------------------------------------------------------------------------- refused input
 @pytest.mark.parametrize("empty", [0, 1])
-def test_a_sentiment_without_words_is_refused(empty, sets):
+def test_negative_sentiment_bias_without_positive_or_negative_words_is_refused(empty, sets):
     changed = list(sets)
     changed[empty] = np.empty((0, 20))
     with pytest.raises(TooFewObservations, match="at least 1"):
@@ -152,7 +152,7 @@ def test_negative_sentiment_bias_of_a_single_target_word_is_refused(sets):
         negative_sentiment_bias(sets[0], sets[1], sets[2][:1])
 
 
-def test_a_number_that_is_not_finite_is_refused(sets):
+def test_negative_sentiment_bias_of_vectors_that_are_not_finite_is_refused(sets):
     sets[2][0, 0] = math.nan
     with pytest.raises(EvidenceError, match="1 of the 12 vectors of the targets"):
         negative_sentiment_bias(*sets)

@@ -55,7 +55,7 @@ def test_a_weat_effect_of_zero_has_chance_probability_one_and_the_largest_effect
     assert null_check(1.99, 8).p_ddof1 == 0  # dividing by n - 1 limits the effect size to 1.936
 
 
-def test_the_sign_of_the_effect_does_not_matter():
+def test_the_sign_of_a_weat_effect_does_not_change_its_chance_probability():
     assert null_check(-1.27, 8).p_ddof1 == null_check(1.27, 8).p_ddof1
 
 
@@ -71,7 +71,7 @@ def test_an_impossible_effect_size_is_refused(effect):
         null_check(effect, 8)
 
 
-def test_sets_of_one_word_are_refused():
+def test_the_null_check_of_weat_refuses_lists_of_one_word():
     with pytest.raises(OutOfBounds, match="at least 2, not 1"):
         null_check(1.0, 1)
 

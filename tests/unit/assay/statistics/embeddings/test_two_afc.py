@@ -156,7 +156,7 @@ def test_a_cue_with_a_zero_vector_is_refused_and_its_pair_is_named():
 
 
 @pytest.mark.parametrize("length", [1e-3, 1.0, 40.0])
-def test_parallel_cues_are_refused(length):
+def test_cues_with_parallel_vectors_are_refused(length):
     cue = np.array([0.3, 0.4, 1.2])
     with pytest.raises(NoTransition, match="pair 1 point the same way"):
         indifference_points([cue], [length * cue], [[1, 0, 0]])
@@ -237,6 +237,6 @@ def test_an_interval_from_eight_cue_pairs_has_its_nominal_coverage():
     assert 0.93 <= held / 1500 <= 0.97
 
 
-def test_zero_replicates_are_refused():
+def test_a_psychometric_curve_of_zero_replicates_is_refused():
     with pytest.raises(TooFewObservations, match="no replicate"):
         summarise(np.empty((0, 3)), np.empty((0, 3)), np.random.default_rng(0), LEVELS)

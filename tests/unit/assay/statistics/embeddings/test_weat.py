@@ -185,7 +185,7 @@ def test_target_words_that_equal_their_attribute_words_have_nearly_the_largest_p
 
 
 # ---------------------------------------------------------------------------- limits and refused input
-def test_a_cosine_never_leaves_its_range(rng):
+def test_a_computed_cosine_is_never_outside_minus_one_to_one(rng):
     vectors = rng.normal(size=(50, 3))
     assert np.abs(cosines(vectors, -7 * vectors)).max() <= 1
     assert np.diag(cosines(vectors, -7 * vectors)) == pytest.approx(-1)
@@ -197,19 +197,19 @@ def test_equal_lists_of_attribute_words_are_refused(sets):
         weat(first, second, own, own)
 
 
-def test_one_word_in_each_set_is_refused():
+def test_weat_of_one_word_in_each_list_is_refused():
     with pytest.raises(TooFewObservations, match="at least 2"):
         weat_of_associations([0.1], [0.2])
 
 
-def test_a_zero_vector_is_refused(sets):
+def test_weat_with_a_zero_vector_is_refused(sets):
     first, second, own, other = sets
     own[2] = 0
     with pytest.raises(EvidenceError, match="all zero"):
         weat(first, second, own, other)
 
 
-def test_vectors_of_different_lengths_are_refused(sets):
+def test_weat_of_vectors_with_different_numbers_of_dimensions_is_refused(sets):
     first, second, own, _ = sets
     with pytest.raises(OutOfBounds, match="vectors of 11 numbers where others have 12"):
         weat(first, second, own, np.ones((4, 11)))

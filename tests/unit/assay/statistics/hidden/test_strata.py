@@ -81,7 +81,7 @@ def test_chance_differences_between_several_values_are_shrunk_below_the_limit(rn
 
 
 @pytest.mark.parametrize("values", [3, 10])
-def test_one_value_that_differs_is_still_found_among_several(values, rng):
+def test_a_single_attribute_value_that_is_treated_differently_is_still_detected_among_several(values, rng):
     draws = 0.02 * rng.normal(size=values) + 0.02 * rng.normal(size=(4000, values))
     draws[:, 1] += 0.3
     pairs = np.stack([draws[:, b] - draws[:, a] for a, b in combinations(range(values), 2)], axis=1)

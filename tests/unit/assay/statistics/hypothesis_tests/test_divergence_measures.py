@@ -143,7 +143,7 @@ def test_the_nearest_unbiased_distribution_decides_the_letter():
     assert verdict.letter is Letter.UCS
 
 
-def test_zero_observations_are_refused():
+def test_a_divergence_test_of_zero_observations_is_refused():
     with pytest.raises(TooFewObservations):
         divergence_test([0, 0, 0], UNBIASED["U"], 0.05, np.random.default_rng(0))
 

@@ -70,7 +70,7 @@ def test_shifting_and_scaling_the_numbers_does_not_change_the_partition_test(rng
     assert partition_test(3 * first + 40, 3 * second + 40) == partition_test(first, second)
 
 
-def test_equal_groups_have_p_one():
+def test_a_partition_test_of_equal_groups_has_p_one():
     found = partition_test([1, 2, 3], [3, 2, 1])
     assert found.p_two_sided == 1
     assert found.p_one_sided > 0.5
@@ -115,11 +115,11 @@ def test_groups_too_large_to_count_are_refused_without_a_random_generator():
         partition_test(np.arange(21), np.arange(20))
 
 
-def test_an_empty_group_is_refused():
+def test_a_partition_test_with_an_empty_group_is_refused():
     with pytest.raises(TooFewObservations):
         partition_test([], [1, 2])
 
 
-def test_a_number_that_is_not_finite_is_refused():
+def test_a_partition_test_with_a_number_that_is_not_finite_is_refused():
     with pytest.raises(EvidenceError, match="1 of 2"):
         partition_test([1, math.nan], [1, 2])

@@ -54,7 +54,7 @@ def test_a_constant_shift_is_only_as_uncertain_as_the_standard_deviation_that_di
     assert 0.002 < drawn.std() / drawn.mean() < 0.05
 
 
-def test_a_service_that_ignores_the_value_has_no_effect(rng):
+def test_a_service_that_ignores_the_attribute_has_no_effect(rng):
     base = rng.normal(size=len(PERSON))
     drawn = paired_draws(profiles_of(np.stack([base, base], axis=1)), rng, 200)["women", "men"]
     assert np.abs(drawn).max() == 0
@@ -66,7 +66,7 @@ def test_every_pair_of_values_is_compared(rng):
     assert pairs["a", "e"] == pytest.approx(pairs["a", "c"] + pairs["c", "e"], abs=0.2)
 
 
-def test_swapping_the_values_changes_the_sign_of_the_effect(rng):
+def test_swapping_the_two_attribute_values_changes_the_sign_of_the_effect(rng):
     profiles = service(rng, of_value=(0.0, 0.4))
     there = paired_draws(profiles, np.random.default_rng(3), 400)["a", "b"]
     back = paired_draws(profiles_of(profiles.outputs[:, ::-1]), np.random.default_rng(3), 400)["women", "men"]

@@ -59,7 +59,7 @@ def test_the_interval_of_a_single_draw_has_the_draw_as_both_limits(kind):
 
 
 @pytest.mark.parametrize("kind", [hpdi, equal_tailed, interval_of])
-def test_zero_draws_are_refused(kind):
+def test_an_interval_of_an_empty_list_of_draws_is_refused(kind):
     with pytest.raises(TooFewObservations):
         kind([])
 

@@ -50,7 +50,7 @@ def test_the_effect_of_the_attribute_itself_does_not_count_in_step_2():
     assert tied_distance(ways) == pytest.approx(0)
 
 
-def test_a_service_without_positive_answers_is_refused():
+def test_shares_of_groups_among_zero_positive_answers_are_refused():
     with pytest.raises(EvidenceError):
         deviations_of(np.zeros((2, 2)), unbiased_prior(2))
 
@@ -200,7 +200,7 @@ def test_inclusion_probabilities_sum_to_the_sample_size(count):
     assert (inclusion(density, count + 1) >= taken - 1e-12).all()
 
 
-def test_a_sample_larger_than_the_pool_includes_every_profile():
+def test_a_sample_larger_than_the_pool_of_texts_includes_every_text():
     assert (inclusion([1.0, 2.0, 9.0], 5) == 1).all()
 
 

@@ -41,7 +41,7 @@ def stated(counts, seed=1, *, neutral=False, biased=BIASED, draws=4000):
         (0.7, 0.7, 0.0),  # ignores its input
     ],
 )
-def test_step_intervals_have_their_nominal_coverage(he, she, lost, neutral):
+def test_intervals_of_the_effects_of_both_steps_have_their_nominal_coverage(he, she, lost, neutral):
     rng, runs, pronouns = np.random.default_rng(7), 200, 80
     true = matrix(he, she, lost)
     truth = step_effects(true[None], UNBIASED, BIASED, neutral=neutral)
@@ -81,7 +81,7 @@ def test_two_equally_bad_input_blocks_reduce_the_lower_limit_of_the_effect():
     assert found["step_2"].high == pytest.approx(equal_tailed(effects.step_2).high, abs=0.01)
 
 
-def test_swapping_the_values_keeps_the_intervals():
+def test_swapping_the_two_attribute_values_does_not_change_the_intervals():
     counts = np.array([[31, 8, 1], [14, 25, 1]])
     transitions = draw_transitions(counts, np.random.default_rng(3))
     mirrored = transitions[:, ::-1][:, :, [1, 0, 2]]
