@@ -230,7 +230,7 @@ def test_article_noun_and_adjective_agree_in_gender_if_the_group_is_mentioned_ex
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_frame_filled_with_a_person_and_a_content_is_a_sentence_without_known_faults(language):
+def test_every_sentence_frame_filled_with_a_person_and_a_content_has_no_known_fault(language):
     sides = [(frames(language), contents(language))]
     sides += [
         (shipped.frames, shipped.contents) for shipped in (decision(name, "", language) for name in decided(language))
@@ -254,7 +254,7 @@ def decided(language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_language_has_the_same_attributes_and_decisions_and_enough_frames_and_contents(language):
+def test_every_language_has_the_same_attributes_and_decisions_and_enough_sentence_frames_and_contents(language):
     assert set(attributes_in(language)) == set(attributes_in("fr"))
     assert set(decided(language)) == {"hiring", "tenancy", "loan"}
     assert len(frames(language)) >= 6

@@ -399,7 +399,7 @@ def test_sentences_whose_translation_back_is_empty_are_not_followed_through_a_ch
     assert read_contents(record, evidence.name, GENDER) == {}
 
 
-def test_ratings_by_methods_other_than_round_trip_or_without_a_letter_give_no_matrices():
+def test_ratings_without_a_letter_or_by_methods_other_than_round_trip_give_no_transition_matrices():
     assert read_evidence({"method": "one-hop", "components": [{"letter": "BS"}]}) == ()
     assert read_evidence({"method": "round-trip", "components": [{"letter": None}]}) == ()
 

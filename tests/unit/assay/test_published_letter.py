@@ -94,7 +94,7 @@ def test_a_block_without_counts_is_refused_and_named():
 
 
 @pytest.mark.parametrize(("unbiased", "biased"), [({}, BIASED), (UNBIASED, {})])
-def test_a_step_without_a_distribution_is_refused(unbiased, biased):
+def test_the_published_rule_without_a_distribution_for_each_step_is_refused(unbiased, biased):
     with pytest.raises(SpecificationError, match="at least one unbiased and one biased"):
         published_letter(FAITHFUL, unbiased, biased)
 

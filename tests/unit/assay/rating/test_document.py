@@ -68,7 +68,7 @@ def test_in_the_json_of_a_rating_a_computed_empty_list_is_present_and_a_list_not
     assert "hidden" not in document_of(finding_with(ComponentDocument()))["components"][0]
 
 
-def test_an_unknown_value_of_a_common_field_is_written_as_null():
+def test_a_field_of_unknown_value_is_null_in_the_json_of_a_rating():
     hidden = ComponentDocument(hidden=(HiddenDocument("stratum", "frame"),))
     (row,) = document_of(finding_with(hidden))["components"][0]["hidden"]
     assert row == {"kind": "stratum", "name": "frame", "limit": None, "bound": False}

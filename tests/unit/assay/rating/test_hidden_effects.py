@@ -101,7 +101,7 @@ def test_the_reason_for_bs_names_the_biased_stratum():
         (NONE + 1, False, ["introduces-bias"]),
     ],
 )
-def test_groups_are_called_alike_on_average_only_if_step_1_is_not_beyond_the_tolerance(step_1, bound, codes):
+def test_the_reason_that_groups_are_alike_on_average_only_is_given_if_step_1_shows_no_effect(step_1, bound, codes):
     evidence = Evidence(step_1, NONE, hidden=of(1.0, kind="individual"), bound=bound)
     component = Measurement("it", Counts(100), Tolerance(DELTA, 0.95)).conclude(
         evidence, lambda _: Reason("introduces-bias")

@@ -403,7 +403,7 @@ def test_published_letters_equal_their_pinned_results(same):
     same("published", cases)
 
 
-def test_a_p_value_equal_to_alpha_counts_as_similar_to_the_specification():
+def test_a_p_value_equal_to_alpha_counts_as_similar_to_the_specified_distribution():
     p = chi_squared_fit([14, 6], FAIR).p
     blocks = {"u": [14, 6], "b": [10, 10]}, {"u": FAIR}, {"b": TILTED}
     assert not published_letter(*blocks, statistic="goodness-of-fit", alpha=p).step_1_biased

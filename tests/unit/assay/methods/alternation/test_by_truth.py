@@ -166,7 +166,7 @@ def test_an_unreadable_answer_is_counted_but_in_no_cell_of_the_confusion_matrix(
     assert sum(sum(row.matrix.values()) for row in outcomes.groups) == 950
 
 
-def test_a_record_without_a_known_truth_counts_for_decisions_but_not_for_error_rates():
+def test_a_record_without_a_known_true_outcome_counts_for_decisions_but_not_for_error_rates():
     rows = [dict(row) for row in people(1000)]
     for row in rows[::10]:
         row["stayed"] = None
@@ -232,7 +232,7 @@ def test_outcome_tables_are_part_of_the_json_document_of_a_rating():
         ({"truth": "mark", "truth_favourable": 0.5}, UnknownName, "value of mark"),
     ],
 )
-def test_an_invalid_truth_column_or_value_is_refused_with_the_reason(fields, error, message):
+def test_an_invalid_column_or_value_of_true_outcomes_is_refused_with_the_reason(fields, error, message):
     with pytest.raises(error, match=message):
         method_of(people(100), **fields)
 

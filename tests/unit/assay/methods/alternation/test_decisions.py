@@ -96,7 +96,7 @@ def rated(model, seed, mention="explicit"):
         (prefers_a_position, Letter.DSBS, "follows-tied-content"),
     ],
 )
-def test_a_deciding_model_of_known_bias_gets_its_letter_with_every_seed(model, letter, code):
+def test_a_language_model_that_decides_with_a_known_bias_gets_its_letter_with_every_seed(model, letter, code):
     for seed in range(SEEDS):
         component = rated(model, seed)
         assert (component.letter, component.declared) == (letter, True), seed
@@ -123,7 +123,7 @@ def test_unreadable_answers_about_one_group_withhold_the_letter_and_never_prove_
 
 
 @pytest.mark.slow
-def test_a_model_that_always_answers_the_first_option_letter_gets_no_letter():
+def test_a_model_that_always_chooses_the_first_option_gets_no_letter():
     for seed in range(SEEDS):
         component = rated(always_first, seed)
         assert component.letter is None

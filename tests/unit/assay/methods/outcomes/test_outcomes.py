@@ -51,7 +51,7 @@ def test_no_simulated_file_gets_a_wrong_letter_declared(name):
     assert not rating.declared or rating.letter in FILES[name].deserves
 
 
-def test_a_file_without_truth_or_scores_has_tables_but_no_letter():
+def test_a_file_without_true_outcomes_or_scores_has_tables_but_no_letter():
     component, rating = rated(
         Outcomes(by=("group",), decision="hired", favourable="yes", table=people(A=(90, 100), B=(10, 100)))
     )

@@ -93,7 +93,7 @@ def test_swapping_the_two_attribute_values_does_not_change_the_intervals():
         assert [found.low, found.high] == pytest.approx([other[step].low, other[step].high])
 
 
-def test_an_output_without_a_value_is_an_effect_unless_it_is_declared_harmless():
+def test_outputs_without_an_attribute_value_count_as_an_effect_unless_they_are_declared_harmless():
     counts = [[1, 1, 38], [1, 1, 38]]
     assert stated(counts)[0]["step_1"].low > 0.8
     assert stated(counts, neutral=True)[0]["step_1"].high < 0.1
