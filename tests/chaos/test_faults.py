@@ -129,7 +129,7 @@ def test_running_jobs_and_reads_continue_while_redis_is_at_its_memory_limit(agen
     assert agency.finished([more])[0]["status"] == "succeeded"
 
 
-def test_lost_message_is_sent_again(agency, post):
+def test_a_job_whose_message_redis_lost_is_announced_again(agency, post):
     for worker in agency.workers:
         worker.freeze()
     try:
@@ -153,7 +153,7 @@ def test_message_delivered_ten_times_runs_the_job_once(agency, post):
     assert found.claims[batch.ids[0]] == 1
 
 
-def test_invalid_messages_are_ignored(agency, post):
+def test_invalid_messages_in_the_job_queue_are_ignored(agency, post):
     app = make_celery(Settings(broker_url=agency.redis.url))
     app.send_task("assay.of_another_version", args=["job_x"], ignore_result=True)
     app.send_task(RUN_JOB, args=["job_that_never_was"], ignore_result=True)
@@ -260,7 +260,7 @@ with Database(sys.argv[1]).write() as connection:
 """
 
 
-def test_worker_with_a_wrong_clock_claims_no_leased_job(agency, post):
+def test_a_worker_whose_clock_is_an_hour_ahead_claims_no_job_that_another_worker_runs(agency, post):
     """Only the database's clock counts: a worker an hour ahead sees no lease as ended."""
     batch = post(1, delay_s=0.05)
     agency.asked(batch.ids[0], 5)
@@ -272,7 +272,7 @@ def test_worker_with_a_wrong_clock_claims_no_leased_job(agency, post):
 
 
 # ---------------------------------------------------------------------------- processes
-def test_job_is_dispatched_if_the_api_dies_after_the_commit(agency, target):
+def test_a_job_runs_even_if_the_api_died_between_storing_and_announcing_it(agency, target):
     """A copied row of a job, without a message, simulates an API that died between commit and message."""
     asked = rating_request(target.url("undispatched"), 5)
     job_id = agency.post(asked)
@@ -298,7 +298,7 @@ def test_job_is_dispatched_if_the_api_dies_after_the_commit(agency, target):
     assert agency.finished([new_id], 60)[0]["status"] == "succeeded"
 
 
-def test_no_job_exists_if_the_api_dies_before_the_commit(agency, target):
+def test_no_job_exists_if_the_api_dies_before_it_commits_the_job(agency, target):
     name, seen = "never", list[BaseException]()
 
     def try_to_post() -> None:
@@ -391,7 +391,7 @@ def test_400_concurrent_pollers_of_a_job_are_answered_within_five_seconds(agency
     assert agency.finished([job_id])[0]["status"] == "succeeded"
 
 
-def test_jobs_on_one_target_share_its_limit_of_concurrent_calls(agency, target):
+def test_jobs_that_rate_the_same_service_share_its_limit_of_concurrent_calls(agency, target):
     """Four processes of two workers call a target that allows two concurrent calls."""
     target.delay_s = 0.03
     name = "polite"

@@ -230,7 +230,7 @@ def test_article_noun_and_adjective_agree_in_gender_if_the_group_is_mentioned_ex
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_frame_filled_with_a_person_and_a_content_is_a_sentence_without_known_faults(language):
+def test_every_sentence_frame_filled_with_a_person_and_a_content_has_no_known_fault(language):
     sides = [(frames(language), contents(language))]
     sides += [
         (shipped.frames, shipped.contents) for shipped in (decision(name, "", language) for name in decided(language))
@@ -254,7 +254,7 @@ def decided(language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_language_has_the_same_attributes_and_decisions_and_enough_frames_and_contents(language):
+def test_every_language_has_the_same_attributes_and_decisions_and_enough_sentence_frames_and_contents(language):
     assert set(attributes_in(language)) == set(attributes_in("fr"))
     assert set(decided(language)) == {"hiring", "tenancy", "loan"}
     assert len(frames(language)) >= 6
@@ -272,7 +272,7 @@ def test_every_language_has_the_same_attributes_and_decisions_and_enough_frames_
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_profiles_of_one_case_have_the_same_number_of_words_for_each_religion(language):
+def test_versions_of_a_text_about_different_religions_have_the_same_number_of_words(language):
     profiles = TextProfiles(language=language).filled_in("religion")
     for case in text_cases(profiles, np.random.default_rng(3))[:200]:
         lengths = {len(text.split()) for text in case.versions}
@@ -304,7 +304,7 @@ def test_an_attribute_without_german_words_works_with_the_callers_own_frames_and
     assert texts.filled_in("pregnancy").contents == contents("de")
 
 
-def test_french_hiring_profiles_have_french_first_names_and_labels():
+def test_french_hiring_texts_have_french_first_names_and_labels():
     texts = TextProfiles(language="fr", decision="hiring", mention="name").filled_in("gender")
     assert "Camille" in texts.people["she"]
     assert decision("hiring", "", "fr").labels == ("oui", "non")

@@ -39,7 +39,7 @@ class TestEveryAttribute:
 
 
 @pytest.mark.parametrize("method", ["alternation", "stimulus-sampling"])
-def test_sentences_are_counted_in_every_language_that_has_words_for_the_attribute(method):
+def test_the_coverage_table_counts_sentences_in_every_language_that_has_words_for_the_attribute(method):
     languages = {row.method: set(row.words) for row in coverage("religion")}[method]
     assert languages == {"en", *(code for code in sentence_languages()[1:] if "religion" in attributes_in(code))}
     assert languages > {"en"}

@@ -196,7 +196,7 @@ def test_the_wheel_of_assay_contains_the_gate_but_not_the_client(tmp_path):
     assert not [name for name in files_of(wheel) if name.startswith(("assay_client", "clients"))]
 
 
-def test_the_client_verifies_signatures_of_the_agency():
+def test_the_client_accepts_webhooks_that_the_agency_signed():
     body = b'{"type":"ping","timestamp":"2026-01-02T03:04:05Z","data":{}}'
     headers = signed_headers("dlv_1", 1_767_323_045, body, (SECRET,), lambda message: b"s" * 64)
     assert verify_webhook(headers, body, SECRET, now_s=1_767_323_045) == json.loads(body)

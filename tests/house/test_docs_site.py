@@ -120,7 +120,7 @@ def test_the_search_of_the_site_finds_methods_settings_and_decisions(site):
         assert word.lower() in index.lower()
 
 
-def test_the_reference_lists_every_method_field_and_protocol(site):
+def test_the_reference_pages_list_every_method_and_protocol(site):
     methods = (site / "reference/methods.html").read_text(encoding="utf-8")
     for kind in METHODS:
         assert f'id="{method_name(kind)}"' in methods

@@ -37,12 +37,12 @@ def traced() -> dict:
     return json.loads(run.stdout.splitlines()[-1])
 
 
-def test_every_limited_figure_of_the_source_tree_is_measured(measured):
+def test_every_limit_for_the_source_tree_belongs_to_a_figure_that_is_measured(measured):
     assert LIMITS.keys() <= measured.keys() | set(TRACED)
 
 
 @pytest.mark.parametrize("name", sorted(LIMITS.keys() - set(TRACED)))
-def test_the_source_tree_keeps_within_each_limit(name, measured, tree):
+def test_each_measured_figure_of_the_source_tree_stays_within_its_limit(name, measured, tree):
     behind = {
         "modules with one importer outside their folder, %": tree.sole_use_elsewhere,
         "import circles": tree.circles,

@@ -72,7 +72,7 @@ def test_every_setting_is_described_and_documented():
         assert f"`ASSAY_{name.upper()}`" in written, name
 
 
-def test_every_attribute_names_its_source_and_has_a_template():
+def test_every_attribute_names_its_source_and_has_sentence_templates_unless_round_trip_excludes_it():
     for name in attributes():
         one = attribute(name)
         assert one.source
@@ -143,6 +143,6 @@ def test_no_module_outside_the_packages_of_methods_and_their_reports_names_a_met
     assert told == []
 
 
-def test_the_codes_of_answers_that_could_not_be_read_are_failure_codes():
+def test_the_codes_that_mark_an_answer_as_unreadable_are_all_known_failure_codes():
     # an unknown code here would make unreadable answers about one group count as refusals, a proof of bias
     assert {*UNREAD, DECLINED, *QUESTION_SPECIFIC} <= set(CODES)

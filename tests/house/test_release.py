@@ -63,7 +63,7 @@ def test_no_digest_of_a_released_methodology_has_changed_since_its_git_tag():
     assert altered_entries(read_released()) == []
 
 
-def test_a_changed_or_missing_text_of_a_released_version_is_refused(tmp_path):
+def test_a_changed_or_missing_text_of_a_released_methodology_version_is_reported(tmp_path):
     (tmp_path / "9.9.9.md").write_bytes(TEXT)
     assert altered_texts({"9.9.9": ENTRY}, tmp_path) == []
     (tmp_path / "9.9.9.md").write_bytes(TEXT.replace(b"a test", b"a  test"))
@@ -80,7 +80,7 @@ def test_a_released_digest_that_was_removed_or_changed_after_its_git_tag_is_repo
     assert altered.startswith("9.9.9: v9.0.0 has")
 
 
-def test_a_version_can_be_released_again_only_with_the_same_text():
+def test_a_methodology_version_can_be_released_again_only_with_the_same_text():
     released = freeze({}, "9.9.9", TEXT, "9.0.0")
     assert released == {"9.9.9": ENTRY}
     assert freeze(released, "9.9.9", TEXT, "9.1.0") == released
@@ -88,7 +88,7 @@ def test_a_version_can_be_released_again_only_with_the_same_text():
         freeze(released, "9.9.9", TEXT + b"more", "9.1.0")
 
 
-def test_release_notes_are_the_section_of_one_version():
+def test_release_notes_are_the_section_of_the_changelog_for_the_released_version():
     changelog = "# Changelog\n\n## Unreleased\n\n## 9.1.0 - 2030-02-01\n### Added\n- New.\n\n## 9.0.0 - 2030-01-01\n"
     assert notes(changelog, "9.1.0") == "### Added\n- New."
     for version in ("9.0.0", "9", "Unreleased"):

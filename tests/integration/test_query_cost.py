@@ -80,7 +80,7 @@ def test_frequent_queries_do_not_read_finished_jobs(database, what):
     assert sum(blocks_read(plan) for plan in executed) <= 60, "an index over all jobs has more than 100 blocks"
 
 
-def test_row_and_block_counts_detect_a_full_scan(database):
+def test_the_row_and_block_counts_of_these_tests_detect_a_full_table_scan(database):
     (plan,) = plans(database, lambda c: c.execute(text("SELECT id FROM jobs WHERE asked = 7")))
     assert rows_read(plan, "jobs") >= ENDED
     (plan,) = plans(database, lambda c: c.execute(text("SELECT count(*) FROM jobs WHERE target_url LIKE '%7'")))

@@ -110,25 +110,25 @@ READS = {
 
 
 @pytest.mark.parametrize("what", READS)
-def test_no_statement_of_a_public_page_reads_many_rows(database, what):
+def test_no_sql_statement_of_a_public_page_reads_many_rows(database, what):
     for plan in plans(database, READS[what]):
         assert rows_read(plan) <= GOAL, f"{what} reads {rows_read(plan):,.0f} of {SERVICES * EACH:,} ratings"
 
 
 @pytest.mark.parametrize("shards", [1, 32])
-def test_a_shard_reads_no_rating_of_another_shard(database, shards):
+def test_a_shard_of_the_registry_download_reads_no_rating_of_another_shard(database, shards):
     executed = plans(database, of_download(shards))
     assert sum(rows_read(plan, "ratings") for plan in executed) == RATINGS_PER_READ
 
 
 @pytest.mark.parametrize("what", ["a search for a name that one has", "a search with a typing error"])
-def test_the_searched_service_is_found(database, what):
+def test_the_search_finds_a_service_by_its_name_and_also_with_a_typing_error(database, what):
     with database.read() as c:
         found = READS[what](c)
     assert "Service 4000" in [getattr(row, "target", {"name": row})["name"] for row in found]
 
 
-def test_storing_a_rating_reads_no_more_rows_than_its_service_has(database):
+def test_storing_a_rating_reads_at_most_a_hundred_rows(database):
     document = {"letter": "BS", "components": []}
     facts = {"tenant": "acme", "target_id": None, "method": "round-trip", "attribute": "gender", "letter": "BS"}
     facts |= {"declared": True, "visibility": "public", "methodology_version": "1", "request_digest": "sha256:0"}

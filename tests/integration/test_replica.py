@@ -176,7 +176,7 @@ async def test_public_pages_come_from_the_replica_but_in_a_session_from_the_prim
     assert visitor.status_code == 404 or rating_id not in visitor.text
 
 
-async def test_the_letters_of_visitors_are_counted_in_the_replica(serve, database, run, paused, admin):
+async def test_the_letter_counts_that_visitors_see_come_from_the_replica(serve, database, run, paused, admin):
     async with serve() as client:
         await client.get("/v1/registry/distribution")
         with database.write() as c:
@@ -200,7 +200,7 @@ async def test_writes_go_to_the_primary(serve, database, run, replica, admin):
         assert (await client.get(f"/v1/ratings/{rating_id}", headers=admin)).json()["withdrawn"] is not None
 
 
-async def test_the_server_refuses_each_write_of_a_public_reader_even_if_it_could_write(primary):
+async def test_writes_of_the_reader_for_visitors_are_refused_even_on_a_connection_to_the_primary(primary):
     """Here the URL of the replica is that of the primary, as after a failover."""
     database, copied = AsyncDatabase(primary.url(NAME)), AsyncDatabase(primary.url(NAME), read_only=True)
     reader = ReplicaReader(database, copied, primary.url(NAME), FOREVER_S, lambda: None)
@@ -220,7 +220,7 @@ async def state_and_fallbacks(client, admin):
     return ready.status_code, ready.json().get("replica"), float(counted.split()[1])
 
 
-async def test_a_late_replica_is_not_read_and_readiness_reports_it(serve, database, run, paused, admin):
+async def test_a_replica_that_lags_behind_is_not_read_and_readiness_reports_it(serve, database, run, paused, admin):
     rating_id = publish(database, run)
     await asyncio.sleep(0.05)
     async with serve(max_lag_s=0.01) as client:
@@ -230,7 +230,7 @@ async def test_a_late_replica_is_not_read_and_readiness_reports_it(serve, databa
     assert fallbacks >= 2, "the rating and its annotations"
 
 
-async def test_a_current_replica_causes_no_fallback(serve, database, run, replica, admin):
+async def test_no_read_falls_back_to_the_primary_while_the_replica_is_current(serve, database, run, replica, admin):
     rating_id = publish(database, run)
     replay(database, replica)
     async with serve(max_lag_s=0.01) as client:
@@ -292,7 +292,7 @@ async def test_visitors_read_the_replica_while_the_primary_is_down(run, tmp_path
     assert (answer.status_code, ready.status_code) == (200, 503)
 
 
-async def test_a_download_that_began_at_the_primary_never_misses_what_the_replica_lacks(primary, paused, database, run):
+async def test_a_download_begun_at_the_primary_has_the_ratings_that_the_replica_lacks(primary, paused, database, run):
     rating_id = publish(database, run)
     both = AsyncDatabase(primary.url(NAME)), AsyncDatabase(paused.url(NAME), read_only=True)
     meter = Meter()

@@ -82,7 +82,7 @@ def test_transaction_that_loses_a_deadlock_is_retried(postgres_url):
     ("state", "reason"),
     [("53100", "full"), ("53300", "busy"), ("25006", "read-only"), ("57P01", "unreachable"), ("40P01", "conflict")],
 )
-def test_server_errors_are_reported_as_outages(database, postgres_url, state, reason):
+def test_errors_of_the_postgres_server_are_reported_as_outages_with_a_reason(database, postgres_url, state, reason):
     refusal = text(f"DO $$ BEGIN RAISE EXCEPTION 'hunter2' USING ERRCODE = '{state}'; END $$")
     with unavailable(reason) as refused, database.write() as c:
         c.execute(refusal)
@@ -144,7 +144,7 @@ def test_closed_idle_connections_cause_at_most_one_failed_request(postgres_serve
     assert asyncio.run(use()) <= 1
 
 
-def test_closing_waits_for_the_functions_that_still_run(postgres_url):
+def test_closing_the_database_waits_for_functions_that_still_use_it(postgres_url):
     """Otherwise their connections stay open until the garbage collector warns about them."""
 
     async def use():

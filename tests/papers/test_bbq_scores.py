@@ -62,7 +62,7 @@ def test_always_answering_cannot_be_known_gives_no_bias_score_and_a_weighted_bia
     assert scores.weighted_bias.estimate == 0
 
 
-def test_every_score_is_none_if_no_answer_is_readable():
+def test_every_bbq_score_is_none_if_no_answer_is_readable():
     scores = scored(["?"] * 5)
     assert (scores.accuracy, scores.bias, scores.weighted_bias) == (None, None, None)
 
@@ -91,6 +91,6 @@ def test_an_answer_is_read_whatever_its_case_and_punctuation():
 
 
 @pytest.mark.parametrize("wrong", [{"label": 3}, {"context_condition": "other"}, {"answer_info": {}}])
-def test_a_record_with_invalid_fields_is_refused(wrong):
+def test_a_bbq_question_with_invalid_fields_is_refused(wrong):
     with pytest.raises(SpecificationError):
         read_question({**RECORD, **wrong})

@@ -95,7 +95,7 @@ def test_a_published_audit_has_its_printed_impact_ratio(known):
     assert truncated_or_rounded(ratio, known["published_audit"]["impact_ratio_printed"], 1)
 
 
-def test_an_excluded_category_is_never_the_reference_and_keeps_its_row(known):
+def test_a_category_excluded_as_too_small_is_never_the_reference_of_impact_ratios_and_stays_in_the_table(known):
     counts = {row["category"]: (row["selected"], row["n"]) for row in known["excluded_category"]["rows"]}
     table = people(**counts)
     table_rows, detail = hired(table)

@@ -44,7 +44,7 @@ def known():
 
 # ---------------------------------------------------------------------------- women and men
 @pytest.mark.parametrize("lengths", ["length 1", "as trained"])
-def test_pse_correlates_with_the_share_of_women_in_an_occupation(lengths):
+def test_points_of_subjective_equality_of_occupations_correlate_with_their_share_of_women(lengths):
     """The paper: "PSE correlates well with the percent" of men."""
     correlation = as_json(found(lengths).detail)["correlation"]
     assert correlation["n"] == 94
@@ -55,14 +55,14 @@ def test_pse_correlates_with_the_share_of_women_in_an_occupation(lengths):
 
 
 @pytest.mark.parametrize("lengths", ["length 1", "as trained"])
-def test_control_words_have_a_pse_near_one_half(lengths):
+def test_control_words_have_a_point_of_subjective_equality_near_one_half(lengths):
     assert as_json(found(lengths).detail)["controls_mean"] == pytest.approx(0.486, abs=0.005)
     spread = as_json(found(lengths).detail)["spread"]
     assert [spread["concepts"], spread["controls"]] == pytest.approx([0.114, 0.043], abs=0.002)
 
 
 @pytest.mark.parametrize("lengths", ["length 1", "as trained"])
-def test_the_embedding_is_rated_dsbs(lengths):
+def test_word_vectors_are_rated_dsbs_for_gender_stereotypes_of_occupations(lengths):
     component = found(lengths)
     assert (component.letter, component.declared) == (Letter.DSBS, True)
     assert component.reasons[0].code == "choices-follow-words"
@@ -70,19 +70,19 @@ def test_the_embedding_is_rated_dsbs(lengths):
 
 
 @pytest.mark.parametrize("word", OCCUPATIONS)
-def test_pse_in_closed_form_agrees_with_bisection(word, known):
+def test_points_of_subjective_equality_in_closed_form_agree_with_bisection(word, known):
     """Both are the mean over the eight cue pairs; bisection stops within .004."""
     assert set(known["pse"]) == set(OCCUPATIONS)
     assert row(word)["pse"]["estimate"] == pytest.approx(known["pse"][word], abs=0.004)
 
 
 @pytest.mark.parametrize("word", ["carpenter", "receptionist", "electrician", "nurse", "librarian"])
-def test_pse_intervals_of_gendered_occupations_are_on_the_same_side_of_one_half_as_by_bisection(word, known):
+def test_intervals_of_gendered_occupations_are_on_the_same_side_of_one_half_as_points_from_bisection(word, known):
     assert (row(word)["pse"]["high"] < 0.5) == (known["pse"][word] < 0.5)
 
 
 @pytest.mark.parametrize("word", OCCUPATIONS)
-def test_pse_is_the_mean_over_the_eight_cue_pairs(word, known):
+def test_the_point_of_subjective_equality_of_an_occupation_is_the_mean_over_the_eight_cue_pairs(word, known):
     by_pair = list(known["closed_form_pse_per_pair"][word].values())
     assert len(by_pair) == 8
     assert row(word)["pse"]["estimate"] == pytest.approx(np.mean(by_pair), abs=1e-6)
@@ -94,7 +94,7 @@ def test_each_occupation_is_on_the_side_of_women_or_men_that_the_paper_prints(wo
     assert ours == printed.SIDES[word]
 
 
-def test_jnd_of_lawyer_is_larger_than_that_of_hairdresser_although_the_paper_prints_the_reverse():
+def test_the_just_noticeable_difference_of_lawyer_is_larger_than_of_hairdresser_unlike_in_the_paper():
     """The paper prints a smaller JND for lawyer; here the cue pairs disagree about lawyers."""
     assert {p1.smaller_jnd(found(), *printed.SIDES), printed.SMALLER_JND} == {"hairdresser", "lawyer"}
     assert row("hairdresser")["pse"]["low"] > 0.5
@@ -102,7 +102,7 @@ def test_jnd_of_lawyer_is_larger_than_that_of_hairdresser_although_the_paper_pri
 
 
 @pytest.mark.parametrize("lengths", ["length 1", "as trained"])
-def test_jnd_correlates_negatively_with_the_standard_deviation_of_the_share_of_women(lengths):
+def test_just_noticeable_differences_correlate_negatively_with_the_deviation_of_the_share_of_women(lengths):
     """The paper says that JND "correlates well" with the standard deviation of the share; here r is negative.
 
     Occupations of nearly only women or nearly only men have a small standard deviation, and here their PSE differs most
@@ -113,7 +113,7 @@ def test_jnd_correlates_negatively_with_the_standard_deviation_of_the_share_of_w
     assert correlation["p"] < 0.01
 
 
-def test_jnd_from_random_halves_of_the_dimensions_does_not_correlate_with_the_share_of_women():
+def test_just_noticeable_differences_from_half_of_the_dimensions_do_not_correlate_with_the_share_of_women():
     """Random halves of the dimensions replace the paper's corpora; the correlation is then near zero."""
     words, vectors = ForcedChoice(specification="gender-occupations").words, p1.vectors(SHARED)
     known = [word for word, share in words.concepts.items() if share is not None and word in vectors]
@@ -129,7 +129,7 @@ def test_jnd_from_random_halves_of_the_dimensions_does_not_correlate_with_the_sh
     assert abs(np.corrcoef(np.sqrt(shares * (1 - shares)), jnd)[0, 1]) < 0.2
 
 
-def test_jnd_correlates_weakly_with_the_printed_order_of_occupations():
+def test_just_noticeable_differences_correlate_weakly_with_the_printed_order_of_occupations():
     agreement = p1.rank_agreement(found(), printed.JND_ORDER, "jnd")
     assert agreement.words == 19
     assert agreement.missing == ("worker", "practitioner", "pathologist", "planner", "appraiser", "advisor")
@@ -138,23 +138,23 @@ def test_jnd_correlates_weakly_with_the_printed_order_of_occupations():
 
 # ---------------------------------------------------------------------------- love and hate
 @pytest.mark.parametrize("lengths", ["length 1", "as trained"])
-def test_pse_of_teacher_is_nearer_to_love_than_to_hate(lengths):
+def test_the_point_of_subjective_equality_of_teacher_is_nearer_to_love_than_to_hate(lengths):
     assert row("teacher", lengths=lengths, specification="love-hate")["pse"]["estimate"] > 0.5
 
 
-def test_medical_examiner_is_not_in_the_vocabulary():
+def test_examiner_practitioner_and_advisor_are_reported_as_missing_from_the_vocabulary():
     """It stands at the hate end of the paper's axis, so that end is not compared; the report names missing words."""
     missing = as_json(found(specification="love-hate").detail)["coverage"]["concepts"]["missing"]
     assert {"examiner", "practitioner", "advisor"} <= set(missing) & set(printed.LOVE_TO_HATE)
 
 
-def test_pse_correlates_weakly_with_the_printed_order_of_occupations_from_hate_to_love():
+def test_points_of_subjective_equality_correlate_weakly_with_the_printed_order_from_hate_to_love():
     agreement = p1.rank_agreement(found(specification="love-hate"), printed.LOVE_TO_HATE, "pse")
     assert (agreement.words, agreement.missing) == (22, ("examiner", "practitioner", "advisor"))
     assert agreement.r == pytest.approx(0.17, abs=0.02)
 
 
-def test_pse_of_occupations_between_love_and_hate_spreads_no_more_than_that_of_control_words():
+def test_occupations_between_love_and_hate_vary_no_more_than_control_words():
     component = found(specification="love-hate")
     spread = as_json(component.detail)["spread"]
     assert [spread["concepts"], spread["controls"]] == pytest.approx([0.044, 0.075], abs=0.002)
@@ -168,7 +168,7 @@ def test_all_occupations_together_are_nearer_to_love_by_about_the_tolerance_so_n
     assert (component.letter, component.declared) == (Letter.DSBS, False)
 
 
-def test_pse_interval_from_a_single_cue_pair_is_wide():
+def test_the_interval_of_a_point_of_subjective_equality_from_a_single_cue_pair_is_wide():
     """The width comes from the spread over random halves of the dimensions; more halves do not make it smaller."""
     one = row("teacher", specification="love-hate")
     assert one["pse"]["high"] - one["pse"]["low"] == pytest.approx(0.26, abs=0.03)

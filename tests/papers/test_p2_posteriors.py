@@ -57,7 +57,7 @@ def test_every_figure_of_the_paper_with_recorded_numbers_is_compared_with_our_po
 
 
 @pytest.mark.parametrize("name", READ_OFF)
-def test_posterior_means_of_connections_equal_the_papers_figures(name):
+def test_posterior_means_for_each_kind_of_word_pair_equal_the_papers_figures(name):
     figures = published(name)["published"]["overall"]
     assert {NAMES.get(connection, connection) for connection in figures} == set(posterior(name).connections)
     for connection, figure in figures.items():
@@ -75,7 +75,7 @@ def test_posterior_means_of_protected_words_equal_the_papers_figures(name):
 
 
 @pytest.mark.parametrize("name", READ_OFF)
-def test_residual_sigma_of_each_connection_equals_that_of_an_independent_fit(name):
+def test_residual_sigma_of_each_kind_of_word_pair_equals_that_of_an_independent_fit(name):
     for connection, expected in published(name)["sigma"].items():
         drawn = posterior(name).residual(NAMES.get(connection, connection))
         assert drawn.mean() == pytest.approx(expected["mean"], abs=0.05 * expected["sd"])
@@ -97,7 +97,7 @@ def test_tables_of_distances_have_the_sizes_means_and_deviations_of_an_independe
         assert mine.std(ddof=1) == pytest.approx(counted["sd_by_connection"][connection])
 
 
-def test_one_sigma_for_all_connections_does_not_reproduce_the_papers_figures():
+def test_a_common_sigma_for_all_kinds_of_word_pairs_does_not_reproduce_the_papers_figures():
     """So one residual per connection is the default, although the paper's formula has only one index."""
     name = "religion_group_reddit_dataset"
     shared = p2.posterior(SHARED, name, "shared")
@@ -110,26 +110,26 @@ def test_one_sigma_for_all_connections_does_not_reproduce_the_papers_figures():
 
 
 # ---------------------------------------------------------------------------- section 5.1
-def test_each_recorded_statement_of_section_5_1_compares_another_pair_of_connections():
+def test_no_comparison_of_section_5_1_of_the_paper_is_recorded_twice():
     compared = [(name, frozenset((one, other))) for name, one, _, other in printed.PLACES]
     assert len(set(compared)) == len(compared)
 
 
 @pytest.mark.parametrize(("name", "one", "said", "other"), printed.PLACES)
-def test_intervals_of_connections_compare_as_section_5_1_says_with_two_exceptions(name, one, said, other):
+def test_intervals_of_mean_distances_are_ordered_as_section_5_1_says_with_two_exceptions(name, one, said, other):
     assert one != other
     assert p2.interval_order(SHARED, name, one, other) == UNLIKE_THE_TEXT.get((name, one, other), said)
 
 
 @pytest.mark.parametrize("connection", printed.GENDER_REDDIT)
-def test_means_of_gender_on_reddit_are_near_the_printed_means(connection):
+def test_mean_distances_for_gender_in_reddit_vectors_are_near_the_printed_means(connection):
     mean = posterior("gender_group_reddit_dataset").mean(connection).mean()
     assert mean == pytest.approx(printed.GENDER_REDDIT[connection], abs=0.06)
 
 
 # ---------------------------------------------------------------------------- figures 3 to 7, 12 and 15 to 17
 @pytest.mark.parametrize("cell", [cell for cell in printed.WITHIN if cell not in OTHER_SHARES])
-def test_shares_of_similarities_within_one_less_mac_equal_the_printed_shares(cell):
+def test_shares_of_similarities_within_the_boundary_of_the_paper_equal_the_printed_shares(cell):
     group, when, connection = cell
     ours = p2.table(SHARED, p2.REDDIT[group][when]).within(printed.WITHIN_ONE_LESS_MAC, connection)
     assert ours == pytest.approx(printed.WITHIN[cell], abs=p2.CUT_AT_MOST)
@@ -169,7 +169,7 @@ def test_predictive_intervals_of_some_reddit_word_list_have_about_the_coverage_p
     ("group", "associated", "different"),
     [("gender", 0.013, -0.001), ("race", 0.018, -0.025), ("religion", 0.100, 0.047)],
 )
-def test_debiasing_moves_the_connections_as_section_5_2_says(group, associated, different):
+def test_debiasing_moves_the_mean_distances_as_section_5_2_of_the_paper_says(group, associated, different):
     """Gender: connections move by the same amount. Race: they come closer together. Religion: all distances grow."""
     before, after = (posterior(name) for name in p2.REDDIT[group].values())
     assert p2.moved_as_reported(group, before, after)

@@ -57,7 +57,7 @@ def test_mean_average_cosine_of_religion_equals_table_2():
 
 
 @needs_tables
-def test_p_value_of_mac_after_hard_debiasing_has_the_printed_order_of_magnitude():
+def test_the_p_value_of_the_mean_average_cosine_after_hard_debiasing_has_the_printed_order_of_magnitude():
     """Here it is a paired t-test over 15 words and 3 stereotypes; the paper prints 3.0e-07 without naming its test."""
     assert len(p2.mean_cosine(SHARED, RELIGION["before"])[1]) == 45
     assert np.log10(p2.mac_p(SHARED)) == pytest.approx(np.log10(printed.MAC_P["Hard Debiased"]), abs=1)

@@ -39,13 +39,13 @@ def test_the_preferred_sentence_of_every_pair_equals_the_published_preference(mo
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_score_of_the_model_equals_the_published_score(model):
+def test_the_stereotype_score_of_each_model_equals_the_published_score(model):
     assert scored(model).model == pytest.approx(published(model)["published_model_bias"], abs=EXACT)
     assert scored(model).model == pytest.approx(published(model)["recomputed_model_bias"], abs=1e-6)
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_score_of_each_bias_equals_the_published_score(model):
+def test_the_stereotype_score_of_each_kind_of_bias_equals_the_published_score(model):
     theirs = published(model)["published_per_bias"]
     assert scored(model).by_bias.keys() == theirs.keys()
     for bias, score in theirs.items():
@@ -54,7 +54,7 @@ def test_the_score_of_each_bias_equals_the_published_score(model):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_counts_of_each_bias_equal_the_authors_counts(model):
+def test_the_counts_of_preferred_stereotypes_for_each_kind_of_bias_equal_the_authors_counts(model):
     for bias, (won, of) in published(model)["per_bias_counts"].items():
         terms = [one for one in scored(model).by_term if one.bias == bias]
         assert (sum(one.stereotyped for one in terms), sum(one.pairs for one in terms)) == (won, of), bias

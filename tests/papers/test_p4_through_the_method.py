@@ -56,7 +56,7 @@ def finding(model: str):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
-def test_the_score_of_the_model_equals_the_published_score(model):
+def test_the_stereotype_score_of_each_model_equals_the_published_score(model):
     found = as_json(finding(model).detail)["model"]
     assert found["over_terms"] == pytest.approx(published(model)["published_model_bias"], abs=EXACT)
     assert found["over_pairs"] == pytest.approx(published(model)["plain_mean_over_pairs"], abs=1e-6)
@@ -64,7 +64,7 @@ def test_the_score_of_the_model_equals_the_published_score(model):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_score_of_each_bias_equals_the_published_score(model):
+def test_the_stereotype_score_of_each_kind_of_bias_equals_the_published_score(model):
     theirs = published(model)["published_per_bias"]
     assert as_json(finding(model).detail)["model"]["by_bias"].keys() == theirs.keys()
     for component in finding(model).components:

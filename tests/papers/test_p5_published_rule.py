@@ -98,7 +98,7 @@ def test_the_published_rule_usually_rates_a_service_that_turns_three_in_ten_wome
     [((1.0, 0.0, 0.0), (1.0, 0.0, 0.0)), ((0.0, 0.0, 1.0), (0.0, 0.0, 1.0))],
     ids=["always-he", "always-other"],
 )
-def test_the_departs_from_unbiased_reading_and_step_1_of_assay_find_a_constant_pronoun_biased(service):
+def test_step_1_of_assay_and_one_reading_of_the_published_rule_rate_a_constant_pronoun_biased(service):
     rng = np.random.default_rng(21)
     observed = outputs_of(service, rng)
     assert (

@@ -98,13 +98,13 @@ def test_author_names_and_titles_in_our_citations_are_those_printed_in_the_paper
 
 # ---------------------------------------------------------------------------- Liang & Acuna
 @pytest.mark.parametrize(("axis", "order"), [("JND", printed.JND_ORDER), ("PSE", printed.LOVE_TO_HATE)])
-def test_our_order_of_occupations_by_jnd_and_pse_is_the_order_printed_in_the_paper(axis, order):
+def test_the_transcribed_orders_of_occupations_are_those_printed_in_the_paper(axis, order):
     (end,) = places("P1", axis, *order)
     assert read("P1")[end + 1] not in {*printed.JND_ORDER, *printed.LOVE_TO_HATE}
 
 
 @pytest.mark.parametrize("name", printed.WORDS)
-def test_our_ten_nearest_and_farthest_words_and_their_labels_are_those_printed_in_the_paper(name):
+def test_the_transcribed_nearest_and_farthest_words_and_their_labels_are_those_printed_in_the_paper(name):
     end, sentiment = re.split(" to | from ", name)
     (last,) = places("P1", end, "conditioned", sentiment, "sentiment", *printed.WORDS[name], within=3)
     labels = read("P1")[last + 1 - 2 * 9 : last + 2 : 2]
@@ -113,17 +113,17 @@ def test_our_ten_nearest_and_farthest_words_and_their_labels_are_those_printed_i
 
 
 @pytest.mark.parametrize(("word", "side"), printed.SIDES.items())
-def test_our_direction_of_bias_of_each_occupation_is_that_printed_in_the_paper(word, side):
+def test_the_transcribed_direction_of_bias_of_each_occupation_is_that_printed_in_the_paper(word, side):
     against = {"men's side": "woman", "women's side": "man"}[side]
     assert places("P1", word, "biased", "against", against, within=5)
 
 
-def test_our_occupation_with_the_smaller_jnd_is_that_printed_in_the_paper():
+def test_the_transcribed_occupation_with_less_uncertainty_is_that_printed_in_the_paper():
     (other,) = set(printed.SIDES) - {printed.SMALLER_JND}
     assert places("P1", printed.SMALLER_JND, "lower", "uncertainty", other, within=10)
 
 
-def test_our_verbal_statements_about_the_first_paper_are_printed_in_it():
+def test_the_transcribed_statements_of_the_first_paper_are_printed_in_it():
     towards, way = {"towards men": "male"}, {"plus": "positive", "minus": "negative"}
     assert places("P1", towards[printed.ELECTRICIAN], "electrician")
     assert places("P1", "teacher", "favor", printed.TEACHER, within=5)
@@ -141,12 +141,12 @@ def test_cue_pairs_of_the_catalog_are_those_printed_in_the_paper(specification):
 
 # ---------------------------------------------------------------------------- Dobrzeniecka & Urbaniak
 @pytest.mark.parametrize(("cell", "distance"), printed.RELIGION_SAMPLE.items())
-def test_our_rows_of_table_1_are_those_printed_in_the_paper(cell, distance):
+def test_the_transcribed_rows_of_table_1_are_those_printed_in_the_paper(cell, distance):
     """The paper prints the attribute's set between the attribute and its distance."""
     assert places("P2", *cell, distance, within=2)
 
 
-def test_our_rows_of_table_2_are_those_printed_in_the_paper():
+def test_the_transcribed_rows_of_table_2_are_those_printed_in_the_paper():
     assert set(printed.MAC) == {"Biased", *printed.MAC_P}
     for name, mac in printed.MAC.items():
         p = [printed.MAC_P[name]] if name in printed.MAC_P else ["N"]
@@ -154,7 +154,7 @@ def test_our_rows_of_table_2_are_those_printed_in_the_paper():
         assert places("P2", name, mac, *p, within=4), name
 
 
-def test_our_numbers_of_the_weat_example_are_those_printed_in_the_paper():
+def test_the_transcribed_numbers_of_the_weat_example_are_those_printed_in_the_paper():
     (a, b), s = printed.WEAT_EXAMPLE_COSINES, printed.WEAT_EXAMPLE
     assert places("P2", "he", *a, 2, *b, 2, s[0], within=4)
     for word, association in zip(("he", "man", "woman", "she"), s, strict=True):
@@ -163,17 +163,17 @@ def test_our_numbers_of_the_weat_example_are_those_printed_in_the_paper():
     assert places("P2", "she", s[3], "sd", 4, printed.WEAT_OF_EXAMPLE, within=30)
 
 
-def test_our_numbers_of_the_null_model_are_those_printed_in_the_paper():
+def test_the_transcribed_numbers_of_the_null_model_are_those_printed_in_the_paper():
     assert places("P2", "statistic", printed.NULL_EFFECT, within=4)
     assert places("P2", "protected", "size", printed.NULL_WORDS, within=4)
     assert places("P2", printed.NULL_SHARE, "samples", "WEAT", within=4)
 
 
-def test_our_similarity_threshold_of_one_less_mac_is_that_printed_in_the_paper():
+def test_the_transcribed_similarity_threshold_is_that_printed_in_the_paper():
     assert places("P2", "similarity", printed.WITHIN_ONE_LESS_MAC, within=4)
 
 
-def test_our_shares_of_similarities_within_the_boundary_are_those_printed_in_the_paper():
+def test_the_transcribed_shares_of_similarities_within_the_boundary_are_those_printed_in_the_paper():
     """After debiasing, one share is printed for both lists of stereotypes."""
     of = printed.WITHIN
     before, after = (
@@ -194,16 +194,16 @@ def test_our_shares_of_similarities_within_the_boundary_are_those_printed_in_the
     assert places("P2", *race, within=3)
 
 
-def test_our_nearest_attributes_of_muslim_and_priest_are_those_printed_in_the_paper():
+def test_the_transcribed_nearest_words_of_muslim_and_priest_are_those_printed_in_the_paper():
     assert places("P2", "muslim", "similar", printed.NEAREST["muslim"], within=8)
     assert places("P2", "priest", "nearest", "are", printed.NEAREST["priest"], within=10)
 
 
-def test_our_shares_within_predictive_intervals_are_those_printed_in_the_paper():
+def test_the_transcribed_shares_within_predictive_intervals_are_those_printed_in_the_paper():
     assert places("P2", printed.PREDICTIVE_89, 0.89, "HPDI", printed.PREDICTIVE_50, 0.5, "HPDI", within=7)
 
 
-def test_our_means_of_gender_on_reddit_are_those_printed_in_the_paper():
+def test_the_transcribed_mean_distances_for_gender_in_reddit_vectors_are_those_printed_in_the_paper():
     """The text calls different attributes "opposite", and prints one number for two connections."""
     mean = printed.GENDER_REDDIT
     assert places("P2", "associated", "opposite", "neutral", "human", mean["associated"], mean["human"], within=6)
@@ -225,22 +225,22 @@ def test_control_words_of_the_catalog_are_those_printed_in_the_paper(kind, title
 
 
 # ---------------------------------------------------------------------------- Alelyani
-def test_our_number_of_census_records_is_that_printed_in_the_paper():
+def test_the_transcribed_number_of_census_records_is_that_printed_in_the_paper():
     assert places("P3", printed.RECORDS, "instances")
 
 
-def test_our_mean_wages_are_those_printed_in_the_paper():
+def test_the_transcribed_mean_wages_are_those_printed_in_the_paper():
     women, men = ([printed.WAGES[group, how] for how in ("own", "swapped")] for group in ("women", "men"))
     assert places("P3", "females", *women, "male", "male", *men, within=7)
 
 
-def test_our_divergence_and_number_of_folds_are_those_printed_in_the_paper():
+def test_the_transcribed_divergence_and_number_of_folds_are_those_printed_in_the_paper():
     assert places("P3", "divergence", "folds", printed.KL, within=6)
     assert places("P3", p3.FOLDS, "fold")
 
 
 @pytest.mark.parametrize(("move", "way"), printed.RACE_MOVES.items())
-def test_our_effects_of_a_change_of_race_are_those_printed_in_the_paper(move, way):
+def test_the_transcribed_effects_of_a_change_of_race_are_those_printed_in_the_paper(move, way):
     """The text states one effect in reverse order, and summarises all effects that involve American Indians."""
     if "American Indian" in move:
         (other,) = set(move) - {"American Indian"}
@@ -252,24 +252,24 @@ def test_our_effects_of_a_change_of_race_are_those_printed_in_the_paper(move, wa
 
 
 # ---------------------------------------------------------------------------- Srivastava & Rossi
-def test_our_numbers_of_blocks_texts_and_translations_are_those_printed_in_the_paper():
+def test_the_transcribed_numbers_of_blocks_texts_and_translations_are_those_printed_in_the_paper():
     texts = printed.BLOCKS * printed.TEXTS_A_BLOCK
     assert places("P5", printed.BLOCKS, printed.TEXTS_A_BLOCK, texts, "texts")
     assert places("P5", 2 * texts, len(printed.TABLE_1), 2, printed.TRANSLATIONS, "translations")
 
 
-def test_our_specified_distributions_are_those_printed_in_the_paper():
+def test_the_transcribed_specified_distributions_are_those_printed_in_the_paper():
     (unbiased,) = p5.SPECIFIED_UNBIASED.values()
     one, other = p5.SPECIFIED_BIASED.values()
     assert places("P5", "distribution", *unbiased)
     assert places("P5", "distributions", *one, "and", *other)
 
 
-def test_our_letter_of_figure_4_is_that_printed_in_the_paper():
+def test_the_transcribed_letter_of_figure_4_is_that_printed_in_the_paper():
     assert places("P5", "rating", "generated", printed.FIGURE_4, within=2)
 
 
-def test_our_rows_of_the_table_of_translators_are_those_printed_in_the_paper():
+def test_the_transcribed_rows_of_the_table_of_translators_are_those_printed_in_the_paper():
     """The paper prints its own code of two letters after each language."""
     names = [languages()[code] for code in printed.TABLE_1]
     numbered = enumerate(zip(names, printed.TABLE_1.values(), strict=True), 1)
@@ -281,7 +281,7 @@ def test_our_rows_of_the_table_of_translators_are_those_printed_in_the_paper():
     assert places("P5", "overall", "excluding", *without, *printed.OVERALL_WITHOUT)
 
 
-def test_our_table_of_letters_of_chained_services_is_that_printed_in_the_paper():
+def test_the_transcribed_table_of_letters_of_chained_services_is_that_printed_in_the_paper():
     letters = [letter.value for letter in (Letter.BS, Letter.UCS, Letter.DSBS)]
     rows = [cell for first in letters for cell in (first, *(printed.TABLE_2[first, second] for second in letters))]
     assert places("P5", *letters, *rows)

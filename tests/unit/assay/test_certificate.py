@@ -41,7 +41,7 @@ def test_nan_and_infinity_are_refused_in_canonical_json(number: float):
         canonical_json({"a": number})
 
 
-def test_the_target_digest_ignores_name_and_limits():
+def test_the_digest_of_a_rated_service_ignores_its_name_and_limits():
     one = {"name": "A", "kind": "translator", "protocol": "custom", "url": "http://x", "settings": {}, "limits": {}}
     assert target_digest(one) == target_digest({**one, "name": "B", "limits": {"concurrency": 1}})
     assert target_digest(one) != target_digest({**one, "url": "http://y"})

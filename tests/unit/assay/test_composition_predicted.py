@@ -98,7 +98,7 @@ def test_a_chain_with_a_clear_matrix_product_gets_the_expected_letter(first, sec
         (HE_FLIPS, ((1.0, 0.0, 0.0), (1 / 3, 2 / 3, 0.0)), DSBS),
     ],
 )
-def test_the_matrices_of_two_biased_services_give_the_letter_that_the_table_leaves_open(first, second, letter, rng):
+def test_transition_matrices_of_two_biased_services_give_the_letter_the_table_leaves_open(first, second, letter, rng):
     """The table gives no letter for two BS services; their transition matrices give one without a call."""
     for one in (first, second):
         unbiased = np.array([0.5, 0.5]) @ np.array(one)
@@ -107,7 +107,7 @@ def test_the_matrices_of_two_biased_services_give_the_letter_that_the_table_leav
     assert (predicted.letter, predicted.declared) == (letter, True)
 
 
-def test_swapping_the_values_mirrors_the_prediction():
+def test_swapping_the_two_attribute_values_mirrors_the_prediction_for_a_chain():
     def swapped(one: TransitionEvidence) -> TransitionEvidence:
         counts = np.array(one.counts)[::-1][:, [1, 0, 2]]
         return replace(one, counts=tuple(map(tuple, counts.tolist())))
@@ -154,14 +154,14 @@ def test_less_evidence_makes_a_prediction_less_certain(rng):
 
 
 # ---------------------------------------------------------------------------- refused chains
-def test_services_with_different_values_are_refused_with_the_link(rng):
+def test_chained_services_with_different_attribute_values_are_refused_and_the_link_is_named(rng):
     other = replace(measured(FAITHFUL), rows=("old", "young"), outputs=("old", "young", "other"))
     with pytest.raises(SpecificationError, match="link 2 breaks: service 2 returns he, she, other") as refused:
         predict_chain((measured(FAITHFUL), measured(FAITHFUL), other), rng)
     assert refused.value.field == "chain.2"
 
 
-def test_a_composite_of_one_service_is_refused(rng):
+def test_a_prediction_for_a_chain_of_one_service_is_refused(rng):
     with pytest.raises(SpecificationError, match="two services or more, not 1"):
         predict_chain((measured(FAITHFUL),), rng)
 
@@ -172,19 +172,19 @@ def test_invalid_matrix_counts_are_refused(counts):
         replace(measured(FAITHFUL), counts=counts)
 
 
-def test_outputs_that_differ_from_the_input_values_are_refused():
+def test_a_prediction_is_refused_for_a_service_that_returns_other_values_than_it_is_sent():
     with pytest.raises(SpecificationError, match="returns the values that it is sent"):
         replace(measured(FAITHFUL), outputs=("el", "la", "neutral"))
 
 
-def test_the_composite_has_the_tolerances_of_its_first_service(rng):
+def test_a_prediction_for_a_chain_names_a_tolerance_that_differs_between_its_services(rng):
     strict, lax = measured(FAITHFUL, delta=0.05), measured(((0.9, 0.1, 0.0), (0.0, 1.0, 0.0)), 3_000, delta=0.2)
     predicted = predict_chain((replace(strict, counts=((3_000, 0, 0), (0, 3_000, 0))), replace(lax, delta=0.2)), rng)
     assert predicted.differing == ("delta",)
     assert predict_chain((replace(strict, delta=0.2), lax), rng).differing == ()
 
 
-def test_components_are_matched_by_name_or_combined_in_every_way():
+def test_components_of_chained_ratings_are_matched_by_name_or_else_combined_in_every_way():
     es, fr, de = (measured(FAITHFUL, name=name) for name in ("es", "fr", "de"))
     assert line_up([(es, fr), (fr, es)]) == ((es, es), (fr, fr))
     assert line_up([(es,), (fr, de)]) == ((es, fr), (es, de))
@@ -247,7 +247,7 @@ def only(counts: Mapping[str, int]) -> str:
 
 @pytest.mark.parametrize("first", SERVICES)
 @pytest.mark.parametrize("second", SERVICES)
-def test_a_prediction_from_shared_contents_agrees_with_a_measurement(first, second, rng):
+def test_a_prediction_from_sentences_common_to_both_ratings_agrees_with_a_measurement(first, second, rng):
     one, other = asked_every_content(first, 1), asked_every_content(second, 2)
     predicted, direct = predict_chain((one, other), rng, 5_000), measured_directly(one, other)
     assert (predicted.basis, predicted.matched) == ("content-stratified", 1.0)
@@ -257,7 +257,7 @@ def test_a_prediction_from_shared_contents_agrees_with_a_measurement(first, seco
     assert predicted.effects["content"].estimate == pytest.approx(content.mean(), abs=0.01)
 
 
-def test_errors_at_the_same_occupations_are_not_counted_twice(rng):
+def test_errors_of_two_chained_services_about_the_same_occupations_are_not_counted_twice(rng):
     one, other = asked_every_content("half by occupation", 1), asked_every_content("half by occupation", 2)
     pooled = predict_chain((replace(one, contents={}), replace(other, contents={})), rng)
     assert (pooled.basis, pooled.letter) == ("pooled", BS)
@@ -273,7 +273,7 @@ def test_a_service_that_answers_by_occupation_is_detected_despite_balanced_share
     assert predicted.effects["content"].estimate == pytest.approx(0.5, abs=0.03)
 
 
-def test_the_matrix_replaces_answers_that_were_not_recorded(rng):
+def test_in_a_prediction_the_transition_matrix_replaces_answers_that_were_not_recorded(rng):
     one, other = asked_every_content("at random", 1), asked_every_content("half by occupation", 2)
     kept = dict(list(other.contents.items())[: CONTENTS * 3 // 5])
     predicted, direct = predict_chain((one, replace(other, contents=kept)), rng, 5_000), measured_directly(one, other)
@@ -284,7 +284,7 @@ def test_the_matrix_replaces_answers_that_were_not_recorded(rng):
     assert predict_chain((one, replace(other, contents={})), rng, 5_000).basis == "pooled"
 
 
-def test_three_services_are_followed_content_by_content(rng):
+def test_a_prediction_for_three_services_follows_each_sentence_through_all_of_them(rng):
     chain = tuple(asked_every_content(name, seed) for seed, name in enumerate(("at random", "faithful", "faithful")))
     predicted = predict_chain(chain, rng, 5_000)
     assert (predicted.basis, predicted.matched) == ("content-stratified", 1.0)
@@ -346,7 +346,7 @@ def test_a_rating_document_contains_the_input_of_a_prediction(pair):
     assert evidence.pairs > 100
 
 
-def test_a_document_with_sorted_keys_gives_the_same_matrices(pair):
+def test_a_rating_document_with_sorted_keys_gives_the_same_transition_matrices(pair):
     document = pair["first"][0]
     assert read_evidence(json.loads(json.dumps(document, sort_keys=True))) == read_evidence(document)
 
@@ -359,7 +359,7 @@ def test_a_predicted_rating_agrees_with_the_measured_rating(pair, rng):
     assert predicted.effects["step_1"].estimate == pytest.approx(seen["estimate"], abs=0.08)
 
 
-def test_observations_of_the_same_sentences_are_followed_one_by_one(pair, rng):
+def test_recorded_answers_to_the_same_sentences_are_followed_one_by_one_through_a_chain(pair, rng):
     (first,), (second,) = (
         [replace(one, contents=read_contents(pair[name][1], one.name, GENDER)) for one in read_evidence(pair[name][0])]
         for name in ("first", "second")
@@ -382,7 +382,7 @@ class CountedRecord(list[Observation]):
         return super().__iter__()
 
 
-def test_the_record_of_a_rating_that_is_several_links_is_read_once(pair, rng):
+def test_the_record_of_a_rating_that_occurs_six_times_in_a_chain_is_read_once(pair, rng):
     document, observations = pair["first"]
     rating, record = read_rating(document | {"target": {"name": "balancing", "kind": "translator"}}), CountedRecord()
     record.extend(observations)
@@ -390,7 +390,7 @@ def test_the_record_of_a_rating_that_is_several_links_is_read_once(pair, rng):
     assert (composed["predicted"]["components"][0]["matched"], record.times_read) == (1.0, 1)
 
 
-def test_failed_texts_are_not_counted_as_contents(pair):
+def test_sentences_whose_translation_back_is_empty_are_not_followed_through_a_chain(pair):
     (evidence,) = read_evidence(pair["first"][0])
     record = [
         Observation(Probe(one.probe.unit, one.probe.ask), Reply("")) if one.probe.unit.endswith("/back") else one
@@ -399,7 +399,7 @@ def test_failed_texts_are_not_counted_as_contents(pair):
     assert read_contents(record, evidence.name, GENDER) == {}
 
 
-def test_ratings_by_methods_other_than_round_trip_or_without_a_letter_give_no_matrices():
+def test_ratings_without_a_letter_or_by_methods_other_than_round_trip_give_no_transition_matrices():
     assert read_evidence({"method": "one-hop", "components": [{"letter": "BS"}]}) == ()
     assert read_evidence({"method": "round-trip", "components": [{"letter": None}]}) == ()
 
@@ -407,7 +407,7 @@ def test_ratings_by_methods_other_than_round_trip_or_without_a_letter_give_no_ma
 @pytest.mark.parametrize(
     ("world", "letters"), [("translator, honest", {DSBS}), ("translator, occupations by labour", set())]
 )
-def test_hidden_effects_of_one_service_are_kept_in_a_chain(world, letters, rng):
+def test_a_prediction_for_a_chain_includes_the_hidden_effects_measured_for_its_services(world, letters, rng):
     method = WORLDS[world].make(np.random.default_rng(0), 1.0)[0]
     document = document_of(WORLDS[world].rate(1), experiment=asdict(method))
     for chain in line_up([read_evidence(document)] * 2):
@@ -419,7 +419,7 @@ def test_hidden_effects_of_one_service_are_kept_in_a_chain(world, letters, rng):
         assert (predicted.probabilities.unlocated < 0.05) is bool(letters)
 
 
-def test_in_a_chain_hidden_effects_pass_faithful_translators_and_content_effects_end_at_a_balancing_one(rng):
+def test_a_hidden_content_effect_of_a_translator_is_removed_by_a_later_translator_without_one(rng):
     def evidence_of(world, name):
         method = WORLDS[world].make(np.random.default_rng(0), 1.0)[0]
         document = document_of(WORLDS[world].rate(1), experiment=asdict(method))

@@ -46,7 +46,7 @@ def test_the_letter_probabilities_of_two_services_equal_the_known_answers():
 
 
 @given(st.lists(some_probabilities(), min_size=1, max_size=4), tables)
-def test_the_letter_probabilities_equal_brute_force(services, table):
+def test_the_letter_probabilities_of_a_chain_equal_brute_force(services, table):
     combined = combine(services, table)
     mass = dict.fromkeys([*Letter, None], 0.0)
     contradicted = 0.0
@@ -77,7 +77,7 @@ def test_a_chain_of_certain_letters_gets_the_answer_of_the_composition_table(wor
 
 @pytest.mark.slow
 @pytest.mark.parametrize("table", sorted(TABLES))
-def test_a_shortened_chain_is_equivalent_to_the_whole_chain_in_every_context(table):
+def test_a_chain_of_letters_can_be_replaced_by_its_shortened_form_in_every_longer_chain(table):
     around = [word for length in range(4) for word in product(Letter, repeat=length)]
     for longer, shorter in ALIKE[table].items():
         for before, after in product(around, around):
@@ -89,7 +89,7 @@ def test_two_services_that_are_probably_biased_must_most_probably_be_measured():
     assert combine([Probabilities(0.9, 0.1, 0.0)] * 2).must_be_measured == pytest.approx(0.81)
 
 
-def test_invalid_probabilities_are_refused():
+def test_letter_probabilities_of_a_chain_that_do_not_sum_to_one_are_refused():
     with pytest.raises(SpecificationError, match="at least one service"):
         combine([])
     with pytest.raises(BadDistribution, match="must sum to one"):

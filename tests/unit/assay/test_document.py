@@ -57,7 +57,7 @@ def test_unreadable_entries_are_left_out_of_lists_and_objects():
     assert component.transitions == {"he": {"he": 3}}
 
 
-def test_a_methods_own_component_class_reads_its_own_fields():
+def test_the_component_class_of_a_method_reads_the_fields_that_the_method_added():
     rows = [{"from": "he", "p": 0.5, "ends": [1, 2]}, {"p": {"why": "too few"}, "ends": [1, 2, 3]}]
     rating = read_rating({"components": [{"name": "es", "pairs": rows}]}, PairsComponent)
     (component,) = rating.components
@@ -65,7 +65,7 @@ def test_a_methods_own_component_class_reads_its_own_fields():
     assert component.pairs == (Pair("he", 0.5, (1, 2)), Pair(None, Absent("too few"), None))
 
 
-def test_every_text_is_cleaned_by_the_given_function_and_the_stored_object_is_unchanged():
+def test_reading_a_rating_cleans_every_text_with_the_given_function_and_leaves_the_stored_object_unchanged():
     stored = {"name": "es\u202e", "transitions": {"he\u202e": {"she\u202e": 1}}}
     component = read_json(ComponentDocument, stored, lambda text: text.removesuffix("\u202e"))
     assert (component.name, component.transitions, component.json) == ("es", {"he": {"she": 1}}, stored)

@@ -58,6 +58,6 @@ def test_effect_intervals_cover_zero_nearly_as_often_as_a_large_effect(truth):
     ("draws", "level", "error"),
     [([], 0.95, TooFewObservations), ([0.1, np.nan], 0.95, EvidenceError), ([0.1], 1.5, OutOfBounds)],
 )
-def test_empty_and_non_finite_draws_are_refused(draws, level, error):
+def test_an_effect_interval_of_empty_or_non_finite_draws_is_refused(draws, level, error):
     with pytest.raises(error):
         effect_interval(draws, level)

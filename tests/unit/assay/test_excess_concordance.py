@@ -52,7 +52,7 @@ def test_a_share_of_stereotyped_answers_has_excess_concordance_of_half_its_squar
     assert kappa.mean() == pytest.approx(share**2 / 2, abs=0.03)
 
 
-def test_zero_pairs_have_no_excess_concordance():
+def test_without_pairs_of_answers_there_is_no_excess_concordance():
     rng = np.random.default_rng(3)
     assert draw_excess_concordance(0, 0, draw_transitions([[1, 0], [0, 1]], rng, 10), rng) is None
 

@@ -45,7 +45,7 @@ def test_identical_questions_are_asked_once():
     assert (one.asked, one.failed) == (2, 0)
 
 
-def test_a_failed_question_is_asked_again_when_repeated():
+def test_a_question_that_failed_is_asked_again_when_a_later_batch_repeats_it():
     failures = iter([Reply(failure=Failure("timeout", "late")), Reply("there")])
     one, seen = session([probe("a", "x")], [probe("b", "x")])
     finish(one, lambda asked: next(failures))
@@ -69,7 +69,7 @@ def test_a_recorded_reply_to_another_question_with_the_same_probe_id_is_not_used
     assert seen[0][0].value == "X"
 
 
-def test_advancing_without_replies_is_refused():
+def test_an_experiment_with_unanswered_questions_cannot_advance():
     one, _ = session([probe("a", "x")])
     with pytest.raises(RecordIncomplete, match="'a'"):
         one.advance()

@@ -47,7 +47,7 @@ def test_every_known_published_letter_is_reproduced(rule):
         assert (case["name"], verdict.letter) == (case["name"], case["expected_rating"][rule])
 
 
-def test_one_balanced_block_is_enough_for_ucs_with_the_join_or_but_not_with_the_join_and():
+def test_one_balanced_output_is_enough_for_ucs_if_outputs_are_joined_by_or_but_not_if_joined_by_and():
     letters = {
         join: published_letter(ONE_BLOCK_BALANCED, UNBIASED, BIASED, reading="similar-to-biased", join=join).letter
         for join in ("or", "and")
@@ -56,12 +56,12 @@ def test_one_balanced_block_is_enough_for_ucs_with_the_join_or_but_not_with_the_
 
 
 @pytest.mark.parametrize("reading", JOIN_OF)
-def test_each_reading_of_the_published_rule_has_its_default_join(reading):
+def test_each_reading_of_the_published_rule_has_its_own_default_way_to_combine_blocks(reading):
     told = published_letter(ONE_BLOCK_BALANCED, UNBIASED, BIASED, reading=reading, join=JOIN_OF[reading])
     assert published_letter(ONE_BLOCK_BALANCED, UNBIASED, BIASED, reading=reading) == told
 
 
-def test_every_block_is_compared_with_every_specification():
+def test_the_published_rule_compares_every_block_with_every_specified_distribution():
     verdict = published_letter(FAITHFUL, UNBIASED, BIASED)
     assert [*verdict.tests] == ["U", "B1", "B2"]
     assert all([*row] == ["U", "B1", "B2"] for row in verdict.tests.values())
@@ -94,7 +94,7 @@ def test_a_block_without_counts_is_refused_and_named():
 
 
 @pytest.mark.parametrize(("unbiased", "biased"), [({}, BIASED), (UNBIASED, {})])
-def test_a_step_without_a_distribution_is_refused(unbiased, biased):
+def test_the_published_rule_without_a_distribution_for_each_step_is_refused(unbiased, biased):
     with pytest.raises(SpecificationError, match="at least one unbiased and one biased"):
         published_letter(FAITHFUL, unbiased, biased)
 
@@ -134,13 +134,13 @@ def test_a_vote_in_step_2_follows_the_majority_of_the_biased_blocks(blocks, join
     assert verdict.letter is letter
 
 
-def test_one_of_two_biased_blocks_is_enough_for_a_vote_of_biased_in_step_2():
+def test_if_one_of_two_outputs_in_step_2_is_one_sided_a_vote_gives_dsbs():
     observed = {"U": [20, 20, 0], "B1": [18, 22, 0], "B2": [36, 4, 0]}
     assert published_letter(observed, UNBIASED, BIASED, join="vote").letter is Letter.DSBS
 
 
 @pytest.mark.parametrize(("join", "letter"), [("or", Letter.BS), ("vote", Letter.DSBS)])
-def test_a_vote_in_step_1_is_counted_over_the_biased_specifications(join, letter):
+def test_a_vote_in_step_1_is_counted_over_the_specified_biased_distributions(join, letter):
     """The output (36, 4, 0) of the unbiased block is similar to one of the three biased specifications."""
     biased = {"B1": [0.9, 0.1, 0.0], "B2": [0.1, 0.9, 0.0], "B3": [0.2, 0.8, 0.0]}
     observed = {block: [36, 4, 0] for block in ("U", *biased)}

@@ -57,7 +57,7 @@ def items(*texts: str) -> tuple[CorpusItem, ...]:
     ],
     ids=lambda one: one.method,
 )
-def test_a_method_with_shipped_words_has_no_references(method: Method):
+def test_a_method_with_shipped_words_needs_no_stored_material(method: Method):
     assert method.references() == NOTHING
     assert method.with_references(LoadedMaterial()) == method
     assert not method.needs_author
@@ -73,13 +73,13 @@ def test_a_method_with_shipped_words_has_no_references(method: Method):
     ],
     ids=lambda one: getattr(one, "method", ""),
 )
-def test_a_stored_specification_is_referenced_until_its_words_are_loaded(method, kind):
+def test_a_method_names_the_stored_word_list_it_needs_and_is_refused_for_a_service_until_it_is_loaded(method, kind):
     assert method.references().words == NamedWords(("mine",), kind)
     with pytest.raises(UnknownName, match="'mine'"):
         fit_to(method, next(iter(method.kinds)))
 
 
-def test_words_and_uploaded_choices_are_inserted_into_a_method_together():
+def test_a_stored_word_list_and_uploaded_choices_are_loaded_into_a_method_together():
     row = {"concept": "nurse", "level": 0.5, "chose_second": 1, "trials": 2}
     method = ForcedChoice(specification="mine").with_references(
         LoadedMaterial(words=(LoadedWords("mine@3", CHOICES),), trials=(row,))
@@ -89,7 +89,7 @@ def test_words_and_uploaded_choices_are_inserted_into_a_method_together():
     assert method.references() == NOTHING
 
 
-def test_uploaded_rows_replace_their_reference():
+def test_the_loaded_rows_of_an_upload_replace_its_id_in_the_method():
     records = RecordProfiles("sex", ("f", "m"), upload="upl_1", most=20)
     method = Alternation("sex", records=records)
     assert method.references().rows == NamedRows("upl_1", "sex", ("f", "m"), 20, "records")
@@ -112,7 +112,7 @@ def test_a_corpus_supplies_its_words_if_the_experiment_names_none(named):
     assert method.specification == (None if named else "theirs@2")
 
 
-def test_sentences_that_an_author_wrote_earlier_are_used_for_terms_without_sentences():
+def test_sentences_that_a_model_wrote_earlier_are_reused_for_terms_without_sentences():
     method = StereotypeScore(words=(WORDS,), sentences=(Sentence("A woman likes chess."),), writing=Writing(per_term=1))
     (wanted,) = method.references().authored
     assert (wanted.kind, wanted.words, wanted.reuse) == ("sentences", WORDS, True)

@@ -25,11 +25,11 @@ class TestPeople:
         for words in people(attribute(name)).values():
             assert len(set(words)) == len(words) >= 12
 
-    def test_no_two_values_have_the_same_mention_of_a_person_at_the_same_position(self, name):
+    def test_the_nth_mention_of_a_person_differs_between_all_values_of_an_attribute(self, name):
         for persons in zip(*people(attribute(name)).values(), strict=True):
             assert len(set(persons)) == len(persons), persons
 
-    def test_profiles_have_no_unfilled_slot_and_no_wrong_article(self, name):
+    def test_texts_about_people_have_no_unfilled_placeholder_and_no_wrong_article(self, name):
         for words in people(attribute(name)).values():
             for person in words:
                 text = write_profile(frames()[0], person, "glad")
@@ -37,7 +37,7 @@ class TestPeople:
                 assert not re.search(r"\b[Aa] [aeio]", text), text
 
 
-def test_the_values_of_an_intersection_are_all_combinations_with_words_of_both():
+def test_two_combined_attributes_have_every_combination_of_their_values_in_words_of_both():
     cells = people(attribute("gender-and-race"))
     assert list(cells)[:2] == ["he, black", "he, white"]
     assert len(cells) == 8
@@ -46,7 +46,7 @@ def test_the_values_of_an_intersection_are_all_combinations_with_words_of_both()
     assert people(attribute("age-and-parenthood"))["elderly, parent"][0] == "the elderly neighbour with small children"
 
 
-def test_a_list_of_attributes_in_a_request_is_their_intersection():
+def test_a_request_that_lists_two_attributes_tests_every_combination_of_their_values():
     method = parse_method({"method": "alternation", "attribute": ["gender", "disability"]})
     assert isinstance(method, Alternation)
     assert method.attribute == "gender-and-disability"
@@ -54,7 +54,7 @@ def test_a_list_of_attributes_in_a_request_is_their_intersection():
     assert parse_method(dump_method(method)) == method
 
 
-def test_a_list_of_one_attribute_is_that_attribute():
+def test_a_request_that_lists_a_single_attribute_tests_that_attribute():
     assert parse_method({"method": "alternation", "attribute": ["age"]}).attribute == "age"
 
 
@@ -67,18 +67,18 @@ def test_a_list_of_one_attribute_is_that_attribute():
         ("religion-and-nationality", OutOfBounds, "20 combinations"),
     ],
 )
-def test_an_impossible_intersection_is_refused_with_its_reason(name, error, message):
+def test_attributes_that_cannot_be_combined_are_refused_with_the_reason(name, error, message):
     with pytest.raises(error, match=message):
         attribute(name)
 
 
 @pytest.mark.parametrize("attribute_name", [[], [1], {"gender": 1}, ["gender", None]])
-def test_an_attribute_that_is_no_list_of_names_is_refused(attribute_name):
+def test_an_empty_or_malformed_list_of_attributes_in_a_request_is_refused(attribute_name):
     with pytest.raises(SpecificationError, match="attribute"):
         parse_method({"method": "alternation", "attribute": attribute_name})
 
 
 @pytest.mark.parametrize("method", ["round-trip", "one-hop", "forced-choice", "association", "stereotype-score"])
-def test_methods_that_mention_no_people_refuse_an_intersection_of_attributes(method):
+def test_methods_that_mention_no_people_refuse_two_combined_attributes(method):
     with pytest.raises(SpecificationError):
         parse_method({"method": method, "attribute": "gender-and-race"})

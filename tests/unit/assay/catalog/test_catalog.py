@@ -77,7 +77,7 @@ class TestEveryAttribute:
         assert len(set(named.value_names)) == len(named.values) >= 2
         assert named.outputs == (*named.value_names, "other")
 
-    def test_every_value_of_an_attribute_has_the_same_slots(self, named):
+    def test_every_value_of_an_attribute_has_words_for_the_same_placeholders_of_sentences(self, named):
         assert len({frozenset(value.forms) for value in named.values}) == 1
         assert all(word for value in named.values for word in value.forms.values())
 
@@ -99,7 +99,7 @@ class TestEveryAttribute:
                 read = {named.read_one_hop(f"{mark}xyz" if mark[-1] == "'" else mark, language) for mark in its}
                 assert read == {None if value in {"skipped", *UNREADABLE} else value}
 
-    def test_the_base_construction_supports_every_attribute_that_a_translator_can_change(self, named):
+    def test_the_base_set_of_sentence_templates_supports_exactly_the_attributes_that_round_trip_can_test(self, named):
         assert construction("base").supports(named) == bool(named.lexicons) == ("round-trip" not in named.without)
 
     def test_no_occupation_is_mistaken_for_a_value_of_an_attribute(self, named):
@@ -158,13 +158,13 @@ class TestOccupations:
 
 @pytest.mark.parametrize("built", [construction(name) for name in constructions()], ids=name_of)
 class TestEveryConstruction:
-    def test_a_construction_has_a_title_a_source_and_distinct_frames(self, built):
+    def test_a_set_of_sentence_templates_has_a_title_a_source_and_distinct_templates(self, built):
         assert built.title
         assert built.source
         patterns = [frame.pattern for frame in built.frames]
         assert len(set(patterns)) == len(patterns) >= 6
 
-    def test_a_frame_is_one_sentence_with_one_occupation_and_at_most_one_value_and_name(self, built):
+    def test_a_sentence_template_has_one_occupation_and_at_most_one_attribute_value_and_one_name(self, built):
         for frame in built.frames:
             assert sum(slot in ("occupation", "an_occupation") for slot in frame.slots) == 1
             assert len(frame.value_slots) == (not built.name.startswith("neutral"))
@@ -172,14 +172,14 @@ class TestEveryConstruction:
             assert not re.search(r"[.!?…]|\s\s|^\s|\s$", frame.pattern)
             assert frame.pattern[0] == "{" or frame.pattern[0].isupper()
 
-    def test_every_frame_is_usable_for_some_attribute_unless_it_is_neutral(self, built):
+    def test_every_sentence_template_is_usable_for_some_attribute_unless_it_is_neutral(self, built):
         usable = {frame.name for named in ALL for frame in built.frames_for(named)}
         assert usable == (set() if built.name.startswith("neutral") else {frame.name for frame in built.frames})
 
 
 @pytest.mark.parametrize(("named", "built"), WRITABLE, ids=lambda each: each.name)
 class TestEveryAttributeInEveryConstruction:
-    def test_a_construction_makes_at_least_2000_distinct_sentences_for_each_attribute(self, named, built):
+    def test_a_set_of_sentence_templates_makes_at_least_2000_distinct_sentences_for_each_attribute(self, named, built):
         frames = built.frames_for(named)
         assert len(frames) >= 6
         assert len(frames) * len(occupations()) >= 1300
@@ -198,7 +198,7 @@ class TestEveryAttributeInEveryConstruction:
 
 
 @pytest.mark.parametrize("named", [named for named in ALL if named.lexicons], ids=name_of)
-def test_neutral_sentences_mention_no_value(named):
+def test_neutral_sentences_mention_no_value_of_an_attribute(named):
     for frame in construction("neutral").frames:
         for one in occupations():
             assert named.read(frame.write(one)) == "other"
@@ -246,7 +246,7 @@ class TestLanguages:
 @pytest.mark.parametrize(
     ("look_up", "field"), [(attribute, "attribute"), (construction, "templates")], ids=["attribute", "construction"]
 )
-def test_an_unknown_attribute_or_construction_is_refused_with_its_field_and_the_known_names(look_up, field):
+def test_an_unknown_attribute_or_sentence_construction_is_refused_with_its_field_and_the_known_names(look_up, field):
     with pytest.raises(UnknownName) as refused:
         look_up("sex")
     assert refused.value.field == field

@@ -67,7 +67,7 @@ def test_pronouns_are_read_as_whole_words_in_any_case_and_with_any_apostrophe(se
         ("The Black and Asian nurse is here.", "other"),
     ],
 )
-def test_the_longest_of_overlapping_phrases_counts(sentence, value):
+def test_if_phrases_for_values_overlap_in_a_text_the_longest_decides_which_value_is_read(sentence, value):
     assert RACE.read(sentence) == value
 
 
@@ -86,7 +86,7 @@ def test_surrounding_words_do_not_change_the_value_read_from_a_pronoun(before, v
 @pytest.mark.slow
 @settings(deadline=None)
 @given(st.text())
-def test_any_text_is_read_as_one_of_the_declared_outputs(text):
+def test_reading_the_attribute_in_any_text_returns_one_of_its_declared_outputs(text):
     for named in (GENDER, RACE, RELIGION):
         assert named.read(text) in named.outputs
     for language in GENDER.one_hop_languages:
@@ -184,5 +184,5 @@ def test_splitting_sentences_loses_no_word_and_leaves_no_empty_piece(text):
 @pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.from_regex(r"[A-Z][a-z]{2,9}( [a-z]{2,9}){1,4} ?(\.|!|\?|…|。|؟|\.\.\.)", fullmatch=True)))
-def test_joined_sentences_are_split_again(sentences):
+def test_sentences_joined_by_spaces_are_split_into_the_original_sentences(sentences):
     assert split_sentences(" ".join(sentences)) == tuple(sentences)

@@ -26,7 +26,7 @@ def test_concept_words_keep_the_order_in_which_they_are_given():
     assert CHOICE.concept_words == ("nurse", "baker")
 
 
-def test_controls_are_optional_and_cues_may_occur_in_several_pairs():
+def test_forced_choice_needs_no_control_words_and_a_cue_may_occur_in_several_cue_pairs():
     words = replace(CHOICE, controls=(), cues=(("she", "he"), ("she", "him")))
     assert words.controls == ()
 
@@ -47,7 +47,7 @@ def test_controls_are_optional_and_cues_may_occur_in_several_pairs():
         ({"attribute": ""}, "attribute", "attribute"),
     ],
 )
-def test_invalid_choice_words_are_refused_with_their_field(fields, field, message):
+def test_invalid_words_for_forced_choice_are_refused_with_their_field(fields, field, message):
     with pytest.raises(SpecificationError, match=message) as refused:
         replace(CHOICE, **fields)
     assert refused.value.field.startswith(field)
@@ -66,7 +66,7 @@ def test_every_list_of_association_words_has_a_name():
     assert "human" not in replace(ASSOCIATION, human=()).groups
 
 
-def test_association_words_list_every_word_once():
+def test_a_word_in_several_word_lists_of_the_association_method_is_listed_once_among_all_its_words():
     words = replace(ASSOCIATION, human=("walk", "caring"))
     assert words.every == ("she", "her", "he", "him", "caring", "strong", "walk", "table")
 
@@ -83,7 +83,7 @@ def test_association_words_list_every_word_once():
         ({"human": ("walk", "walk")}, "human", "'walk' twice"),
     ],
 )
-def test_invalid_association_words_are_refused_with_their_field(fields, field, message):
+def test_invalid_words_for_the_association_method_are_refused_with_their_field(fields, field, message):
     with pytest.raises(SpecificationError, match=message) as refused:
         replace(ASSOCIATION, **fields)
     assert refused.value.field == field

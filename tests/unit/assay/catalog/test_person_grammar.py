@@ -168,7 +168,7 @@ def test_a_sentence_without_a_person_has_no_gender(language):
     assert grammars()[language].read("Xyz qwv 123.") is None
 
 
-def test_gender_is_read_for_the_requested_person_not_for_the_first_person():
+def test_in_a_sentence_about_two_people_the_gender_of_the_requested_occupation_is_read():
     sentence = "La ingeniera habló con el enfermero."
     assert attribute("gender").read_one_hop(sentence, "es", "nurse") == "he"
     assert attribute("gender").read_one_hop(sentence, "es", "engineer") == "she"
@@ -223,6 +223,6 @@ def test_the_feminine_verb_of_the_subject_is_not_read_as_the_gender_of_the_objec
         ("he", "אני בתחום הרפואה בבית 5.", None),
     ],
 )
-def test_a_verb_of_the_speaker_decides_and_a_field_of_work_is_no_person(language, sentence, value):
+def test_the_verb_of_a_speaker_shows_the_gender_and_the_name_of_a_field_of_work_shows_none(language, sentence, value):
     """A translator that showed the gender by the verb was rated BS, and so was one that named fields of work."""
     assert grammars()[language].read(sentence) == value

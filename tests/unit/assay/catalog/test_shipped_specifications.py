@@ -44,25 +44,25 @@ WEAT_SIZES = {
 
 @pytest.mark.parametrize("name", specifications())
 class TestEvery:
-    def test_a_specification_has_a_title_and_a_citation(self, name):
+    def test_a_shipped_word_list_has_a_title_and_a_citation(self, name):
         one = specifications()[name]
         assert (one.name, one.words.name) == (name, name)
         assert one.title
         assert one.citation
         assert one.language == "en"
 
-    def test_a_specification_has_words_of_its_kind(self, name):
+    def test_a_shipped_word_list_has_the_type_of_words_that_its_kind_requires(self, name):
         one = specifications()[name]
         due = {"choices": ChoiceWords, "association": AssociationWords, "stereotype": StereotypeWords}
         due |= {"visual": VisualWords}
         assert isinstance(one.words, due[one.kind])
 
-    def test_a_specification_is_found_by_name_and_by_attribute(self, name):
+    def test_a_shipped_word_list_is_returned_for_its_name_and_attribute(self, name):
         one = specifications()[name]
         assert shipped_words(WORDS[one.kind], name, one.words.attribute) is one.words
         assert is_shipped(name)
 
-    def test_there_are_at_least_forty_control_words_and_none_is_a_stereotype_or_concept(self, name):
+    def test_a_shipped_word_list_has_at_least_40_control_words_and_none_is_a_stereotype_or_concept(self, name):
         words = specifications()[name].words
         least = 50
         if isinstance(words, StereotypeWords | VisualWords):
@@ -75,13 +75,13 @@ class TestEvery:
         assert len(controls) >= least
         assert not controls & others
 
-    def test_a_specification_is_not_found_as_another_kind(self, name):
+    def test_a_shipped_word_list_is_refused_if_words_of_another_kind_are_requested(self, name):
         other = AssociationWords if specifications()[name].kind == "choices" else ChoiceWords
         with pytest.raises(UnknownName, match=name):
             shipped_words(other, name, "gender")
 
 
-def test_every_specification_has_a_file_or_is_the_contrast_of_its_attribute():
+def test_every_shipped_word_list_has_its_own_file_or_is_built_from_the_file_of_an_attribute():
     found = {entry.name.removesuffix(".toml") for entry in files("assay.catalog").joinpath("words").iterdir()}
     contrasts = {name for name, one in specifications().items() if name == f"{one.words.attribute}-{one.kind}"}
     assert found - {"controls", "stereotypes"} == set(specifications()) - contrasts
@@ -94,14 +94,14 @@ def test_the_gender_cue_pairs_equal_those_of_liang_and_acuna():
     assert (words.first, words.second) == ("women", "men")
 
 
-def test_the_gender_concepts_are_the_occupations_with_a_known_share_of_women():
+def test_the_concept_words_for_gender_are_the_occupations_with_a_known_share_of_women():
     known = {one.name: one.share_women for one in occupations() if one.share_women is not None}
     assert dict(shipped_words(ChoiceWords, None, "gender").concepts) == known
     assert len(known) > 90
     assert known["nurse"] > 0.8 > 0.2 > known["carpenter"]
 
 
-def test_love_is_the_first_cue_of_the_love_hate_specification():
+def test_in_the_love_hate_word_list_love_is_the_first_cue_and_hate_the_second():
     words = shipped_words(ChoiceWords, "love-hate", "affection")
     assert words.cues == (("love", "hate"),)
     assert {"teacher", "examiner"} <= set(words.concepts)
@@ -116,7 +116,7 @@ def test_love_is_the_first_cue_of_the_love_hate_specification():
         ("p2-race", {"black", "caucasian", "asian"}),
     ],
 )
-def test_every_group_of_the_p2_words_has_stereotypes_and_control_words(name, groups):
+def test_the_word_lists_of_the_association_paper_have_stereotypes_of_every_group_and_control_words(name, groups):
     words = specifications()[name].words
     assert set(words.protected) == set(words.attributes) == groups
     assert len(words.human) > 50
@@ -142,6 +142,6 @@ def test_an_attribute_without_words_is_refused_with_the_known_attributes():
     assert "affection" in refused.value.known
 
 
-def test_no_specification_name_means_the_shipped_default():
+def test_a_missing_word_list_name_counts_as_shipped_and_an_unknown_name_does_not():
     assert is_shipped(None)
     assert not is_shipped("mine@2")

@@ -50,7 +50,7 @@ def test_invalid_stereotype_words_are_refused_with_their_field(changes, field):
     assert refused.value.field == field
 
 
-def test_one_list_of_attribute_terms_is_enough():
+def test_stereotype_score_accepts_a_single_list_of_attribute_terms_instead_of_two():
     assert replace(WORDS, second_terms=(), neutral=()).roles == {"math": "first"}
 
 
@@ -61,14 +61,14 @@ def test_white_space_around_terms_is_removed():
 
 @pytest.mark.parametrize("name", SHIPPED)
 class TestAShippedSpecification:
-    def test_a_p4_specification_has_enough_neutral_terms_and_a_source(self, name):
+    def test_a_word_list_of_the_stereotype_score_paper_has_at_least_40_neutral_terms_and_a_source(self, name):
         one = specifications()[name]
         assert len(one.words.neutral) >= 40
         assert "Jiang" in one.citation
         assert one.words.name == name
 
     @pytest.mark.skipif(not PREDEFINED.exists(), reason="the paper's specifications are not beside the project")
-    def test_a_p4_specification_has_the_terms_of_the_paper_except_ambiguous_pronouns(self, name):
+    def test_a_word_list_of_the_stereotype_score_paper_has_its_printed_terms_except_ambiguous_pronouns(self, name):
         one = specifications()[name]
         printed = next(each for each in json.loads(PREDEFINED.read_text()) if f" {each['name']} (" in one.citation)
         lists = [set(terms) for terms in printed["attributes"].values()]
@@ -79,11 +79,11 @@ class TestAShippedSpecification:
             assert {pair[side] for pair in one.words.pairs} in groups
 
 
-def test_all_fifteen_specifications_that_p4_scored_are_shipped():
+def test_all_fifteen_word_lists_scored_in_the_stereotype_score_paper_are_shipped():
     assert len(SHIPPED) == 15
 
 
-def test_stereotype_words_are_found_by_attribute_and_words_of_another_kind_are_refused():
+def test_default_stereotype_words_are_chosen_by_attribute_and_words_of_another_method_are_refused():
     assert shipped_words(StereotypeWords, None, "gender").name == "p4-professions"
     with pytest.raises(UnknownName, match="p2-gender"):
         shipped_words(StereotypeWords, "p2-gender", "gender")

@@ -22,7 +22,7 @@ def one_by_one(listed, flags):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", [0, re.IGNORECASE])
-def test_a_grouped_pattern_finds_the_same_terms_as_an_ungrouped_pattern(flags, monkeypatch):
+def test_a_regular_expression_that_groups_its_terms_finds_the_same_terms_as_one_that_does_not(flags, monkeypatch):
     monkeypatch.setattr(terms, "MAX_UNGROUPED_TERMS", 3)
     rng = random.Random(1)
 
@@ -39,7 +39,7 @@ def test_a_grouped_pattern_finds_the_same_terms_as_an_ungrouped_pattern(flags, m
     assert seen > 100
 
 
-def test_the_pattern_of_a_long_term_list_has_small_groups_only():
+def test_the_regular_expression_for_6000_terms_has_only_small_groups_of_alternatives():
     # guards against a search of 33 s for 1,000 sentences and 6,000 terms: the time grew with the product of both
     rng = random.Random(2)
     listed = ["".join(rng.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(8)) for _ in range(6000)]

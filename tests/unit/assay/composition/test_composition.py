@@ -78,18 +78,18 @@ def test_a_chain_that_ends_with_a_compensating_service_is_compensating(chain, ta
 
 
 @given(chains)
-def test_a_dsbs_link_changes_nothing_under_the_revised_table(chain):
+def test_under_the_revised_composition_table_a_dsbs_service_does_not_change_the_letter_of_a_chain(chain):
     rest = [letter for letter in chain if letter is not DSBS] or [DSBS]
     assert compose_chain(chain, "revised").possible == compose_chain(rest, "revised").possible
 
 
 @given(chains)
-def test_the_revised_table_never_contradicts_itself(chain):
+def test_under_the_revised_composition_table_no_bracketing_of_a_chain_contradicts_another(chain):
     assert compose_chain(chain, "revised").contradiction is False
 
 
 @given(chains, tables)
-def test_the_possible_letters_of_a_bracketing_are_those_of_its_last_step(chain, table):
+def test_the_possible_letters_of_a_bracketed_chain_are_those_of_the_last_step_of_its_composition(chain, table):
     for one in compose_chain(chain, table).bracketings:
         assert len(one.steps) == len(chain) - 1
         for step in one.steps:
@@ -100,12 +100,12 @@ def test_the_possible_letters_of_a_bracketing_are_those_of_its_last_step(chain, 
         assert one.written.replace("(", "").replace(")", "").split(" * ") == [*chain]
 
 
-def test_a_chain_of_two_biased_services_must_be_measured():
+def test_the_letter_of_a_chain_of_two_biased_services_cannot_be_inferred():
     answer = compose_chain([BS, BS])
     assert (answer.possible, answer.letter) == (frozenset(Letter), None)
 
 
-def test_a_contradiction_allows_every_letter_of_any_bracketing():
+def test_if_bracketings_of_a_chain_contradict_each_other_every_letter_of_any_of_them_is_possible():
     answer = compose_chain([BS, UCS, DSBS])
     assert answer.contradiction
     assert {one.written: one.possible for one in answer.bracketings} == {
@@ -119,7 +119,7 @@ def test_a_chain_of_forty_services_is_composed_quickly():
     assert BS in compose_chain([BS, UCS, DSBS, BS] * 10).possible
 
 
-def test_published_and_revised_tables_differ_in_one_cell():
+def test_the_published_and_the_revised_composition_table_differ_in_one_cell():
     assert [cell for cell in TABLE_2 if TABLES["published"][cell] != TABLES["revised"][cell]] == [(UCS, DSBS)]
 
 

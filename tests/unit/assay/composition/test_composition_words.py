@@ -45,7 +45,7 @@ def test_if_no_letter_can_be_inferred_the_explanation_says_that_the_chain_must_b
     assert "no letter can be inferred: it must be measured. Possible: BS, DSBS or UCS." in result
 
 
-def test_the_explanation_of_a_contradiction_shows_the_bracketings_that_disagree():
+def test_if_bracketings_of_a_chain_give_different_letters_the_explanation_shows_these_bracketings():
     result, one, other = explain_chain(compose_chain([BS, UCS, DSBS]))
     assert "contradicts itself" in result
     assert "BS or DSBS" in result
@@ -53,7 +53,7 @@ def test_the_explanation_of_a_contradiction_shows_the_bracketings_that_disagree(
     assert other.startswith("Read as BS * (UCS * DSBS): row UCS, column DSBS gives DSBS")
 
 
-def test_a_difference_between_published_and_revised_table_is_explained_only_if_it_exists():
+def test_a_difference_between_the_letters_of_two_composition_tables_is_explained_only_if_it_exists():
     same = [compose_chain([DSBS, UCS], table) for table in TABLES]
     differ = [compose_chain([UCS, DSBS], table) for table in TABLES]
     assert explain_difference(*same) is None
@@ -71,18 +71,18 @@ def test_a_chain_of_one_service_is_explained_by_the_letter_of_that_service():
     assert explain_chain(compose_chain([DSBS])) == ("A chain of one service is what that service is: DSBS.",)
 
 
-def test_the_probability_of_combinations_without_an_entry_in_the_table_is_explained():
+def test_the_explanation_states_the_probability_that_the_composition_table_has_no_answer():
     known, left = explain_probabilities(combine([Probabilities(0.7, 0.2, 0.1), Probabilities(0.1, 0.6, 0.3)]))
     assert known.endswith("from the probabilities of the parts: BS with 45 %, DSBS with 18 % and UCS with 30 %.")
     assert left.startswith("For 7 % the table has no answer")
 
 
-def test_a_chain_of_certainly_biased_services_must_be_measured():
+def test_the_explanation_says_that_a_chain_of_two_certainly_biased_services_must_be_measured():
     (left,) = explain_probabilities(combine([Probabilities(1.0, 0.0, 0.0)] * 2))
     assert "must be measured" in left
 
 
-def test_the_probability_of_a_contradiction_is_explained():
+def test_the_explanation_states_the_probability_that_bracketings_of_a_chain_contradict_each_other():
     chain = [Probabilities(1.0, 0.0, 0.0), Probabilities(0.0, 0.0, 1.0), Probabilities(0.0, 1.0, 0.0)]
     assert explain_probabilities(combine(chain))[-1] == "In >99 % of all cases it even contradicts itself."
 
@@ -94,7 +94,7 @@ def test_the_explanation_of_a_prediction_says_that_the_letter_is_inferred():
     assert len(said) == 2
 
 
-def test_the_explanation_of_a_prediction_names_a_service_that_loses_values():
+def test_the_explanation_of_a_predicted_chain_names_the_service_that_can_lose_the_attribute_value():
     losing = replace(SERVICE, counts=((300, 0, 100), (0, 400, 0)))
     said = explain_prediction(predict_chain((losing, SERVICE), rng()))
     assert any("can lose the value (service 1: 12 %)" in sentence for sentence in said)
@@ -105,7 +105,7 @@ def test_the_explanation_of_a_prediction_names_a_service_that_loses_values():
     )
 
 
-def test_different_settings_and_shared_sentences_of_the_services_are_explained():
+def test_the_explanation_of_a_predicted_chain_states_the_share_of_common_sentences_and_different_settings():
     contents = {f"{place}": {"he": {"he": 1}, "she": {"she": 1}} for place in range(400)}
     shared = replace(SERVICE, contents=contents)
     said = explain_prediction(predict_chain((shared, replace(shared, content_delta=0.2)), rng(), 2_000))

@@ -26,7 +26,7 @@ T, C, R, E = Kind.TRANSLATOR, Kind.CLASSIFIER, Kind.REGRESSOR, Kind.EMBEDDER
 
 
 @pytest.mark.parametrize("kinds", [(T, T), (T, C), (T, T, R), (T,) * 20])
-def test_a_chain_has_the_kind_of_its_last_link(kinds):
+def test_a_chain_of_services_has_the_kind_of_its_last_service(kinds):
     assert kind_of_chain(kinds) is kinds[-1]
 
 
@@ -53,7 +53,7 @@ def test_a_chain_has_two_to_twenty_links(length):
 
 
 @pytest.mark.parametrize("letters", list(product(Letter, repeat=3)), ids="*".join)
-def test_the_document_of_declared_letters_has_the_answer_of_each_composition_table(letters):
+def test_the_document_of_a_composition_has_the_answer_of_each_composition_table(letters):
     found = tables_document([Part(one) for one in letters])
     for name, answer in found["tables"].items():
         said = compose_chain(letters, name)
@@ -108,7 +108,7 @@ def test_a_composition_is_reproducible_to_the_last_bit():
     assert (first["letter"], first["settled_by"], first["predicted"]["letter"]) == ("DSBS", "table", "DSBS")
 
 
-def test_without_transition_matrices_the_document_says_why_nothing_is_predicted():
+def test_a_composition_of_ratings_without_transition_matrices_says_why_it_predicts_no_letter():
     by_hop = document(60, method="one-hop")
     found = composition_document([document(60), by_hop], generator(0))
     assert found["predicted"] is None

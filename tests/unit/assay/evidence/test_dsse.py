@@ -66,7 +66,7 @@ def test_a_changed_payload_or_type_an_unknown_key_and_a_missing_signature_are_re
         {"payload": "", "payloadType": "a", "signatures": [{"keyid": "a", "sig": None}]},
     ],
 )
-def test_envelopes_not_in_strict_form_are_refused(written):
+def test_malformed_or_loosely_encoded_dsse_envelopes_are_refused(written):
     with pytest.raises(CertificateError):
         opened(written)
 

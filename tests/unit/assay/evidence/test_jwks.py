@@ -22,7 +22,7 @@ def test_the_thumbprint_equals_the_example_of_rfc_8037():
     }
 
 
-def test_a_key_set_and_a_single_key_are_read_and_keys_of_other_types_are_ignored():
+def test_a_jwk_set_and_a_single_jwk_are_read_and_keys_of_other_types_are_ignored():
     one, other = jwk(decode(X)), {"kty": "RSA", "n": "", "e": ""}
     assert read_jwks({"keys": [other, one]}) == read_jwks(one) == {THUMBPRINT: decode(X)}
 
@@ -36,6 +36,6 @@ def test_a_key_is_identified_by_its_digest_and_not_its_kid():
     [None, [], "key", {}, {"keys": {}}, {"keys": []}, {"keys": [None]}]
     + [{"keys": [{"kty": "OKP", "crv": "Ed25519", "x": x}]} for x in (None, "", "AAAA", "*" * 43, "\u00e9")],
 )
-def test_documents_without_a_key_are_refused(written):
+def test_a_json_document_without_a_usable_public_key_is_refused(written):
     with pytest.raises(UnreadableKeys):
         read_jwks(written)

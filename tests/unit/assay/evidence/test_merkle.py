@@ -65,7 +65,7 @@ def test_an_empty_tree_has_the_hash_of_the_empty_string():
 
 
 @given(sizes)
-def test_tree_heads_equal_the_rfc_definition_and_the_evidence_tree(size):
+def test_merkle_tree_heads_equal_the_rfc_definition_and_the_heads_of_the_evidence_tree(size):
     observations = [{"unit": str(number)} for number in range(size)]
     leaves = [leaf_hash(canonical_json(each)) for each in observations]
     tree = EvidenceTree()

@@ -43,7 +43,7 @@ def result_statement(document):
     return statement.result_statement(read_rating(document))
 
 
-def test_the_subject_of_every_statement_is_the_target_with_its_digest():
+def test_the_subject_of_every_statement_about_a_rating_is_the_rated_service_with_its_digest():
     for each in statement.statements(read_rating(DOCUMENT)):
         assert each["_type"] == STATEMENT
         assert each["subject"] == [
@@ -51,7 +51,7 @@ def test_the_subject_of_every_statement_is_the_target_with_its_digest():
         ]
 
 
-def test_the_full_statement_repeats_the_facts_of_the_rating_and_its_digest():
+def test_the_in_toto_statement_about_a_rating_contains_its_main_fields_and_its_digest():
     stated = rating_statement(DOCUMENT)
     assert stated["predicateType"] == RATING
     assert stated["predicate"]["rating_digest"] == rating_digest(DOCUMENT)
@@ -76,19 +76,19 @@ def test_withdrawal_visibility_and_reply_do_not_change_the_statements_about_a_ra
 @pytest.mark.parametrize(
     "change", [{"letter": "UCS"}, {"seed": 8}, {"reasons": []}, {"rated_at": "2026-01-02T03:04:06Z"}]
 )
-def test_any_other_change_of_a_rating_changes_the_statements(change):
+def test_a_change_of_letter_seed_reasons_or_time_of_a_rating_changes_the_statement_about_it(change):
     assert rating_statement(DOCUMENT | change) != rating_statement(DOCUMENT)
 
 
 @pytest.mark.parametrize(("letter", "result"), [("UCS", "PASSED"), ("DSBS", "WARNED"), ("BS", "FAILED")])
-def test_each_letter_maps_to_a_test_result(letter, result):
+def test_the_letters_ucs_dsbs_and_bs_become_the_test_results_passed_warned_and_failed(letter, result):
     stated = result_statement(DOCUMENT | {"letter": letter})
     assert stated["predicateType"] == TEST_RESULT
     assert stated["predicate"]["result"] == result
     assert all(each["digest"] for each in stated["predicate"]["configuration"])
 
 
-def test_the_test_result_lists_only_declared_components():
+def test_the_test_result_statement_of_a_rating_lists_only_components_with_a_declared_letter():
     predicate = result_statement(DOCUMENT)["predicate"]
     assert predicate["failedTests"] == ["round-trip/gender/es"]
     assert predicate["passedTests"] == ["round-trip/gender/fr"]

@@ -47,7 +47,7 @@ def unrolled(method, seed, ledger, step=17):
 
 @pytest.mark.parametrize("seed", [0, 7])
 @pytest.mark.parametrize("method", [RoundTrip(attribute="gender", languages=("es",)), OneHop(attribute="gender")])
-def test_unrolling_restores_the_merkle_leaf_order_of_shuffled_records(method, seed):
+def test_the_order_of_merkle_leaves_is_restored_from_a_shuffled_record(method, seed):
     session, ledger = rated(method, seed)
     shuffled = [list(ledger)[place] for place in np.random.default_rng(1).permutation(len(ledger))]
     tree = EvidenceTree()
@@ -57,7 +57,7 @@ def test_unrolling_restores_the_merkle_leaf_order_of_shuffled_records(method, se
     assert tree.size == len(ledger)
 
 
-def test_a_missing_or_different_observation_is_refused():
+def test_the_order_of_leaves_is_not_restored_from_a_record_that_lacks_an_answer_or_has_another_seed():
     method = RoundTrip(attribute="gender", languages=("es",))
     _, ledger = rated(method, 0)
     unit = list(ledger)[5]
@@ -67,11 +67,11 @@ def test_a_missing_or_different_observation_is_refused():
         unrolled(method, 1, ledger)
 
 
-def test_unrolling_an_empty_record_returns_no_observations():
+def test_restoring_the_order_of_an_empty_record_returns_no_observations():
     assert unrolled(RoundTrip(attribute="gender"), 0, {}) == []
 
 
-def test_unrolling_continues_after_a_batch_without_questions():
+def test_restoring_the_order_of_a_record_continues_after_a_batch_without_questions():
     method = OneHop(attribute="gender")
 
     def translated(probe: Probe) -> Reply:

@@ -90,7 +90,7 @@ def _reads_well(sentence: str) -> bool:
 
 
 @pytest.mark.parametrize("code", EVERY)
-def test_the_sentence_of_a_reason_is_well_formed_whichever_fact_is_missing(code):
+def test_the_sentence_that_explains_a_reason_code_is_well_formed_whichever_fact_is_missing(code):
     assert _reads_well(explain(Reason(code, FACTS, "es")))
     assert _reads_well(explain(Reason(code)))
     for fact in FACTS:
@@ -155,16 +155,16 @@ def test_the_sentence_of_a_reason_is_well_formed_whichever_fact_is_missing(code)
         ("worst-component", "The rating is the letter of its worst parts, es and tr: BS."),
     ],
 )
-def test_sentence_of_a_reason_contains_all_its_facts(code, sentence):
+def test_the_sentence_that_explains_a_reason_code_contains_all_facts_of_the_reason(code, sentence):
     assert explain(Reason(code, FACTS, "es")) == sentence
 
 
-def test_a_method_cannot_replace_the_sentence_of_a_common_reason():
+def test_a_method_cannot_reword_the_explanation_of_a_reason_that_all_methods_share():
     words = Vocabulary({"no-usable-observations": "All is well."})
     assert explain_with(Reason("no-usable-observations"), words) == explain(Reason("no-usable-observations"))
 
 
-def test_a_component_of_a_language_and_a_construction_is_named_by_both():
+def test_an_explanation_names_both_the_language_and_the_sentence_construction_of_a_component():
     assert explain(Reason("no-usable-observations", {"language": "Spanish"}, "es/possessive")).startswith(
         "Through Spanish (possessive), "
     )
@@ -233,12 +233,12 @@ def test_probability_is_rounded_down_and_never_written_as_certain(probability, w
     assert chance(probability) == written
 
 
-def test_a_confidence_is_written_with_all_its_digits_and_a_root_of_it_with_two_decimals():
+def test_a_confidence_level_is_written_in_full_and_its_square_or_cube_root_with_two_decimals():
     assert [level(0.95), level(0.999), level(0.9), level(0.99999)] == ["95 %", "99.9 %", "90 %", "99.999 %"]
     assert [level(0.95 ** (1 / parts)) for parts in (2, 3)] == ["97.47 %", "98.3 %"]
 
 
-def test_a_component_without_a_language_is_named_unless_it_is_the_whole_output():
+def test_an_explanation_names_the_label_it_is_about_unless_it_is_about_the_whole_output():
     of_label = explain(Reason("even-handed", {}, "positive"))
     of_whole = explain(Reason("even-handed", {}, "output"))
     assert of_label.startswith("For “positive”, changing nothing")

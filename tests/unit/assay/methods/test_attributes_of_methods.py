@@ -19,7 +19,7 @@ CELLS = [(method, name) for method in EFFECTS for name in attributes() if method
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "name"), CELLS)
-def test_simulated_bias_is_bs_and_an_unbiased_service_is_not_for_each_attribute_and_method(method, name):
+def test_for_each_attribute_and_method_a_biased_service_is_rated_bs_and_an_unbiased_one_dsbs_or_ucs(method, name):
     biased, even = (rate(service_about(method, name, biased=planted).rate(3)) for planted in (True, False))
     assert (biased.letter, biased.declared) == (Letter.BS, True), [reason.code for reason in biased.reasons]
     assert even.letter in {Letter.DSBS, Letter.UCS}, [reason.code for reason in even.reasons]
@@ -27,7 +27,7 @@ def test_simulated_bias_is_bs_and_an_unbiased_service_is_not_for_each_attribute_
 
 
 @pytest.mark.parametrize("against", ["she, black", "he, asian"])
-def test_the_one_group_of_an_intersection_that_gets_lower_scores_is_found_and_named(against):
+def test_if_one_combination_of_gender_and_race_gets_lower_scores_the_explanation_names_it(against):
     even = service_about("alternation", "gender-and-race", biased=False)
     finding = replace(even, answer=scorer("gender-and-race", 0.12, 1, against)).rate(3)
     assert (rate(finding).letter, rate(finding).declared) == (Letter.BS, True)
@@ -37,7 +37,7 @@ def test_the_one_group_of_an_intersection_that_gets_lower_scores_is_found_and_na
     assert named == [f"The answers about “{against}” are lower than those about each other group."]
 
 
-def test_no_group_of_an_intersection_is_named_if_all_are_treated_equally():
+def test_the_explanation_names_no_combination_of_gender_and_race_if_all_are_treated_equally():
     even = service_about("alternation", "gender-and-race", biased=False)
     finding = even.rate(3)
     assert rate(finding).letter == Letter.DSBS

@@ -47,7 +47,7 @@ def test_no_simulated_service_with_hidden_bias_gets_a_wrong_declared_letter(name
         "pictures, one list refused",
     ],
 )
-def test_without_strata_single_cases_and_losses_hidden_bias_gets_a_wrong_letter(name):
+def test_hidden_bias_gets_a_wrong_letter_if_the_searches_for_hidden_effects_are_switched_off(name):
     before: dict[str, object] = {"strata": None if name.startswith("texts") else False, "delta_loss": None}
     if name.startswith("distances"):
         del before["delta_loss"]
@@ -58,7 +58,7 @@ def test_without_strata_single_cases_and_losses_hidden_bias_gets_a_wrong_letter(
 
 
 @pytest.mark.parametrize("seed", [4, 14, 18])
-def test_noise_as_large_as_the_content_effect_does_not_make_an_unbiased_service_of_ten_groups_bs(seed):
+def test_noisy_records_of_ten_equally_treated_groups_get_no_declared_letter(seed):
     """Some of 45 pairs of groups in parts of the table differ a lot by chance: without the rule these seeds are BS."""
     rating = rate(WORLDS["records, a hundred for ten groups, with noise"].rate(seed, repeats=0))
     assert not rating.declared

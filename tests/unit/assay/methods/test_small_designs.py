@@ -36,7 +36,7 @@ SMALLEST = [
 
 
 @pytest.mark.parametrize("design", SMALLEST)
-def test_the_smallest_designs_have_no_letter_and_state_the_required_size(design):
+def test_the_smallest_possible_experiments_get_no_letter_and_state_the_required_size(design):
     rating = rate(SMALL_WORLDS[f"{design}: even"].rate(1))
     assert rating.letter is None
     reasons = [reason for reason in rating.reasons if reason.code == TOO_FEW]
@@ -52,7 +52,7 @@ def test_an_unbiased_embedder_with_one_noisy_word_of_a_group_is_not_declared_bia
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL_WORLDS)
-def test_small_designs_declare_no_wrong_letter(name):
+def test_experiments_with_few_questions_declare_no_wrong_letter(name):
     world = SMALL_WORLDS[name]
     ratings = [rate(world.rate(seed)) for seed in range(4)]
     assert {rating.letter for rating in ratings if rating.declared} <= world.deserves
@@ -88,7 +88,7 @@ def test_lost_texts_do_not_count_towards_the_required_number_of_units():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SERVICES)
-def test_default_designs_have_enough_units_at_the_first_interim_analysis(name):
+def test_default_experiments_have_enough_units_for_a_letter_at_the_first_interim_analysis(name):
     component = SERVICES[name](0.0, 0.0, 3).rate(3).components[0]
     looks = as_json(component.detail).get("decision") or as_json(component.detail).get("looks") or []
     assert component.letter is not None

@@ -40,7 +40,7 @@ def test_clear_effects_have_a_declared_letter_with_its_reason(step_1, step_2, le
     assert "settle" not in as_json(component.detail)
 
 
-def test_a_component_states_its_effects_and_counts():
+def test_a_component_states_its_effects_with_intervals_and_the_counts_of_its_answers():
     component = concluded(about(0.02, 0.3))
     assert component.effects["step_2"].estimate == pytest.approx(0.3, abs=0.001)
     assert component.effects["step_2"].low == pytest.approx(0.28, abs=0.005)
@@ -54,14 +54,14 @@ def test_a_signed_effect_keeps_its_sign():
     assert component.effects["step_1"].low == 0.0
 
 
-def test_probabilities_under_other_tolerances_are_reported():
+def test_a_component_reports_letter_probabilities_also_for_half_and_double_the_tolerance():
     component = concluded(about(0.02, 0.15))
     assert as_json(component.detail)["tolerances"] == {"step_1": 0.1, "step_2": 0.1}
     assert as_json(component.detail)["sensitivity"]["0.05"]["DSBS"] > 0.99
     assert as_json(component.detail)["sensitivity"]["0.2"]["UCS"] > 0.99
 
 
-def test_a_component_keeps_its_detail_and_the_letters_of_published_rules():
+def test_a_component_contains_the_fields_of_its_method_and_the_letters_of_published_rules():
     component = concluded(about(0.02, 0.3), detail=ComponentDocument(unasked=1), published={"rule": "BS"})
     assert as_json(component.detail)["unasked"] == 1
     assert component.published == {"rule": "BS"}
@@ -77,7 +77,7 @@ def test_an_undeclared_letter_states_how_many_probes_would_settle_it():
     assert facts["probability"] == pytest.approx(component.probabilities.DSBS)
 
 
-def test_method_can_supply_its_own_draws_for_larger_samples():
+def test_a_method_can_supply_its_own_draws_for_estimating_how_many_probes_settle_a_letter():
     seen = []
 
     def with_more(times):
@@ -91,7 +91,7 @@ def test_method_can_supply_its_own_draws_for_larger_samples():
     assert as_json(component.detail)["settle"] == {"more_probes": 200 * 7}
 
 
-def test_the_number_of_probes_to_settle_a_letter_uses_the_stop_confidence():
+def test_the_estimate_of_probes_that_settle_a_letter_uses_the_confidence_for_stopping_early():
     evidence = about(0.02, 0.12, spread=0.02)
     sure = Tolerance(0.1, 0.8, stop_confidence=0.999)
     component = Measurement("words", COUNTS, sure).conclude(evidence, lambda letter: Reason("because"))
@@ -116,7 +116,7 @@ def test_a_content_effect_beyond_its_own_tolerance_gives_bs():
     assert letter(content=None) is Letter.DSBS
 
 
-def test_reasons_that_the_engine_adds_have_the_facts_of_the_component():
+def test_reasons_that_are_added_for_every_method_have_the_facts_of_the_component():
     measurement = Measurement("es", Counts(10, unasked=3), TOLERANCE, facts={"language": "Spanish"})
     reasons = (Reason("main"), Reason("beside"))
     component = measurement.conclude(about(0.02, 0.1), lambda letter: reasons)
@@ -135,13 +135,13 @@ def test_results_are_reported_for_the_tolerance_its_half_and_its_double():
     assert Tolerance.around(0.3, 0.95, largest=0.5).others == {"0.15": 0.15, "0.3": 0.3, "0.5": 0.5}
 
 
-def test_probes_to_settle_are_a_multiple_of_the_probes_asked():
+def test_the_estimated_number_of_probes_that_settle_a_letter_is_a_multiple_of_the_probes_asked():
     evidence = about(0.02, 0.115, spread=0.015)
     assert settling(evidence, TOLERANCE, 1000) == 3000
     assert settling(about(0.02, 0.3), TOLERANCE, 1000) == 1000
 
 
-def test_an_effect_at_the_tolerance_is_not_settled_by_32_times_the_probes():
+def test_no_number_of_probes_is_estimated_to_settle_a_letter_for_an_effect_at_the_tolerance():
     assert settling(about(0.02, 0.1, spread=0.02), TOLERANCE, 1000) is None
 
 
@@ -168,14 +168,14 @@ def test_an_unmeasured_component_can_still_show_effects():
     assert as_json(component.detail)["tolerances"] == {"step_1": TOLERANCE.delta, "step_2": TOLERANCE.delta}
 
 
-def test_an_evidence_error_becomes_a_reason_with_its_message():
+def test_too_few_observations_for_a_computation_become_a_reason_with_the_error_message():
     component = Measurement("words", COUNTS, TOLERANCE).impossible(TooFewObservations("2 concepts are too few"))
     assert component.reasons[0].code == "evidence-insufficient"
     assert component.reasons[0].facts == {"why": "2 concepts are too few", "error": "too-few-observations"}
 
 
 @pytest.mark.parametrize("how", ["conclude", "give up"])
-def test_an_exhausted_budget_is_the_last_reason(how):
+def test_a_used_up_budget_is_the_last_of_the_reasons_of_a_component(how):
     counts = Counts(usable=10, unasked=7)
     if how == "conclude":
         component = concluded(about(0.02, 0.3), counts)
@@ -192,6 +192,6 @@ def test_a_failed_additional_analysis_does_not_fail_the_rating():
     assert result_or_why(Absent, impossible) == Absent(why="all the same", error="zero-variance")
 
 
-def test_an_additional_analysis_lets_errors_other_than_evidence_errors_through():
+def test_a_programming_error_in_an_additional_analysis_is_raised_and_not_turned_into_a_reason():
     with pytest.raises(ZeroDivisionError):
         result_or_why(Absent, lambda: Absent(why=str(1 / 0)))

@@ -82,7 +82,7 @@ def test_two_barely_declared_letters_may_differ_by_noise():
     assert difference(before | {"confidence": 0.9}, after | {"confidence": 0.9}).changed
 
 
-def test_the_higher_of_two_required_confidences_decides():
+def test_the_higher_required_confidence_of_two_ratings_decides_whether_the_letter_changed():
     sure = posterior(bs=0.02, dsbs=0.98)
     before, after = rating("BS", posterior(bs=0.99, ucs=0.01)), rating("DSBS", sure)
     assert difference(before, after).changed
@@ -107,7 +107,7 @@ def test_a_change_from_or_to_a_missing_letter_is_undecided(other):
         assert "could" in found.sentences[0]
 
 
-def test_swapping_before_and_after_mirrors_the_result():
+def test_swapping_two_compared_ratings_mirrors_their_difference():
     parts = [component("es", "BS", posterior(bs=1), step_1=effect(0.3, 0.2, 0.4))]
     others = [component("es", "UCS", posterior(ucs=1), step_1=effect(0.0, 0.0, 0.1)), component("de")]
     there = difference(rating("BS", components=parts), rating("UCS", components=others))
@@ -170,13 +170,13 @@ def test_a_sentence_names_the_three_effects_that_moved_most_and_counts_the_other
         ({"experiment": {"languages": ["es"], "delta": 0.1, "words": {}}}, "experiment", "words.nurse"),
     ],
 )
-def test_a_different_input_is_named_with_its_path(changes, what, place):
+def test_a_setting_that_differs_between_two_compared_ratings_is_named_with_its_path(changes, what, place):
     found = difference(rating(), rating(evidence_digest="sha256:4", **changes))
     assert [(one.what, one.place) for one in found.inputs] == [(what, place)]
     assert found.sentences[-1].startswith("Not everything was the same: ")
 
 
-def test_targets_that_differ_only_in_name_are_compared_as_equal():
+def test_services_that_differ_only_in_name_are_compared_as_equal():
     renamed = rating()["target"] | {"name": "Another"}
     assert difference(rating(), rating(target=renamed)).inputs == ()
 

@@ -30,7 +30,7 @@ def finding_with(detail: object, aggregation: Detail = NO_AGGREGATION) -> Findin
 
 
 @pytest.mark.parametrize("name", ["letter", "declared", "probabilities", "effects", "usable", "published", "reasons"])
-def test_the_detail_of_a_method_cannot_replace_a_common_field_of_its_component(name):
+def test_fields_that_a_method_adds_to_a_component_cannot_overwrite_its_measured_letter_or_effects(name):
     measured = document_of(finding_with(Detail()))["components"][0]
     claimed = ComponentDocument(
         name="fr", letter=Letter.UCS, declared=False, probabilities={"UCS": 1.0}, usable=1, published={"rule": "UCS"}
@@ -40,12 +40,12 @@ def test_the_detail_of_a_method_cannot_replace_a_common_field_of_its_component(n
     assert component["name"] == "es"
 
 
-def test_default_letter_in_a_component_class_does_not_replace_the_measured_letter():
+def test_a_default_letter_in_the_component_class_of_a_method_does_not_overwrite_the_measured_letter():
     (component,) = document_of(finding_with(SpellingComponent()))["components"]
     assert (component["letter"], component["published"]) == ("BS", {})
 
 
-def test_the_detail_of_a_finding_cannot_replace_the_rule_of_aggregation():
+def test_fields_that_a_method_adds_to_a_rating_cannot_overwrite_how_its_components_are_combined():
     document = document_of(finding_with(Detail(), AggregationDocument(rule="vote", deciding=("fr",))))
     assert document["aggregation"] == {"rule": "worst", "deciding": ["es"]}
 
@@ -57,18 +57,18 @@ def test_own_fields_of_a_method_are_added_next_to_the_measured_letter():
     assert document["aggregation"] == {"rule": "worst", "deciding": ["es"], "vote": "BS"}
 
 
-def test_a_detail_that_is_not_a_component_document_raises_a_type_error():
+def test_a_method_that_adds_a_dict_instead_of_component_fields_raises_a_type_error():
     with pytest.raises(TypeError, match="the detail of 'es' is a dict; a method gives a ComponentDocument"):
         document_of(finding_with({"spellings": ["colour"]}))
 
 
-def test_an_empty_computed_list_is_written_and_a_list_that_was_not_computed_is_absent():
+def test_in_the_json_of_a_rating_a_computed_empty_list_is_present_and_a_list_not_computed_is_absent():
     hidden = ComponentDocument(hidden=())
     assert document_of(finding_with(hidden))["components"][0]["hidden"] == []
     assert "hidden" not in document_of(finding_with(ComponentDocument()))["components"][0]
 
 
-def test_an_unknown_value_of_a_common_field_is_written_as_null():
+def test_a_field_of_unknown_value_is_null_in_the_json_of_a_rating():
     hidden = ComponentDocument(hidden=(HiddenDocument("stratum", "frame"),))
     (row,) = document_of(finding_with(hidden))["components"][0]["hidden"]
     assert row == {"kind": "stratum", "name": "frame", "limit": None, "bound": False}

@@ -79,7 +79,7 @@ def test_a_component_with_just_enough_units_has_its_letter():
     assert not has_too_few(component)
 
 
-def test_one_bs_component_settles_a_rating_by_the_worst_component_but_not_by_a_vote():
+def test_one_bs_component_ends_the_questions_if_the_worst_component_counts_but_not_if_components_vote():
     clear, open_ = component_of(Units("text", 30, 30)), component_of(Units("text", 12, 30))
     assert is_settled(clear)
     assert not is_settled(open_)
@@ -89,7 +89,7 @@ def test_one_bs_component_settles_a_rating_by_the_worst_component_but_not_by_a_v
 
 
 @pytest.mark.parametrize(("count", "usable"), [(0, "0 texts"), (1, "1 text"), (12, "12 texts")])
-def test_the_reason_states_how_many_units_there_are_and_how_many_are_needed(count, usable):
+def test_the_reason_for_no_letter_states_how_many_units_were_measured_and_how_many_are_needed(count, usable):
     (reason,) = component_of(Units("text", count, 30)).reasons
     assert reason.code == TOO_FEW
     assert reason.facts == {"unit": "text", "count": count, "needed": 30, "usable": usable}

@@ -32,7 +32,7 @@ def test_without_hidden_effects_probabilities_are_those_of_the_two_steps():
     assert letter_probabilities(evidence, DELTA) == Probabilities(0.1, 0.6, pytest.approx(0.3))
 
 
-def test_bs_gets_the_probability_of_the_hidden_effect_most_likely_beyond_its_limit():
+def test_the_probability_of_bs_is_that_of_the_hidden_effect_most_likely_to_exceed_its_limit():
     found = letter_probabilities(Evidence(NONE, NONE, hidden=of(0.3, 0.2, 0.1)), DELTA)
     assert found == Probabilities(0.3, 0.0, pytest.approx(0.4), pytest.approx(0.3))
     assert found.likeliest is Letter.BS
@@ -70,7 +70,7 @@ def test_a_measured_content_effect_gives_dsbs_but_a_mere_upper_bound_only_preven
     assert letter_probabilities(Evidence(NONE + 1, NONE, hidden=of(1.0, kind="content")), DELTA).BS == 1.0
 
 
-def test_content_effect_hidden_by_the_mean_gives_dsbs_with_its_own_reason_code():
+def test_a_content_effect_that_the_average_hides_gives_dsbs_with_its_own_reason_code():
     measured = Measurement("it", Counts(100), Tolerance(DELTA, 0.95))
     component = measured.conclude(Evidence(NONE, NONE, hidden=of(1.0, kind="content")), lambda _: Reason("x"))
     assert (component.letter, component.declared) == (Letter.DSBS, True)
@@ -81,7 +81,7 @@ def test_content_effect_hidden_by_the_mean_gives_dsbs_with_its_own_reason_code()
     assert lost.reasons[0].code == "letter-depends-on-what-was-lost"
 
 
-def test_the_limit_of_a_hidden_effect_replaces_the_limit_of_step_1():
+def test_a_hidden_effect_with_its_own_limit_is_judged_by_that_limit_instead_of_the_tolerance_of_step_1():
     effect = HiddenEffect("individual", "typical text", np.full(1000, 0.2), limit=0.25)
     assert letter_probabilities(Evidence(NONE, NONE, hidden=(effect,)), DELTA).UCS == 1.0
 
@@ -101,7 +101,7 @@ def test_the_reason_for_bs_names_the_biased_stratum():
         (NONE + 1, False, ["introduces-bias"]),
     ],
 )
-def test_groups_are_called_alike_on_average_only_if_step_1_is_not_beyond_the_tolerance(step_1, bound, codes):
+def test_the_reason_that_groups_are_alike_on_average_only_is_given_if_step_1_shows_no_effect(step_1, bound, codes):
     evidence = Evidence(step_1, NONE, hidden=of(1.0, kind="individual"), bound=bound)
     component = Measurement("it", Counts(100), Tolerance(DELTA, 0.95)).conclude(
         evidence, lambda _: Reason("introduces-bias")
@@ -161,6 +161,6 @@ def test_the_number_of_lost_replies_includes_replies_that_belong_to_no_group():
     assert lost.facts == {"lost": 15, "most": "man", "share": 0.1, "least": "woman", "other_share": 0.02}
 
 
-def test_groups_that_lost_equally_many_replies_are_both_named():
+def test_two_groups_with_equally_many_lost_replies_are_both_named_in_the_reason():
     lost = lost_replies({name: Counter(usable=90, refused=10) for name in ("man", "woman")}, 0.05, 0.1, 0.1)
     assert (lost.facts["most"], lost.facts["least"]) == ("man", "woman")

@@ -46,7 +46,7 @@ def test_a_rating_asks_between_the_planned_fewest_and_most_questions(name):
     [translator_service(0.1, 0.4, 3), translator_service(0.1, 0.4, 3, hop=True)],
     ids=["round-trip", "one-hop"],
 )
-def test_a_service_at_its_tolerance_is_asked_the_planned_maximum(service):
+def test_a_service_whose_effect_equals_the_tolerance_is_asked_the_planned_maximum_of_questions(service):
     session = asked_of(replace(service, method=replace(service.method, confidence=0.9999)))
     assert session.asked == plan_of(service.method, Service()).at_most.questions
     assert not rate(session.finding).declared

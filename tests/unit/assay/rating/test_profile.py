@@ -17,7 +17,7 @@ def cell(letter: str, sure: float = 0.99, declared: bool = True) -> RatingDocume
     return RatingDocument(Letter(letter), declared, shares, confidence=0.95)
 
 
-def test_a_profile_without_a_letter_has_no_worst_letter():
+def test_a_service_whose_ratings_are_all_missing_has_no_worst_letter():
     assert worst_of([], missing=3) is None
 
 
@@ -29,19 +29,19 @@ def test_the_worst_letter_is_chosen_in_the_order_bs_dsbs_ucs(letters, worst):
     assert (found.letter, found.declared) == (worst, True)
 
 
-def test_the_worst_letter_of_many_declared_cells_may_be_undeclared():
+def test_the_worst_letter_of_eight_declared_ratings_may_be_undeclared():
     assert worst_of([cell("UCS", 0.96)]).declared
     together = worst_of([cell("UCS", 0.96)] * 8)
     assert not together.declared
     assert together.probabilities.of(Letter.UCS) == pytest.approx(0.96**8)
 
 
-def test_if_cells_are_missing_bs_is_still_declared_but_dsbs_is_not():
+def test_if_ratings_are_missing_the_worst_letter_can_be_declared_bs_but_not_dsbs():
     assert worst_of([cell("BS")], missing=5).declared
     assert not worst_of([cell("DSBS")], missing=1).declared
 
 
-def test_a_profile_of_one_cell_has_the_letter_of_that_cell():
+def test_the_worst_letter_of_a_single_rating_is_the_letter_of_that_rating():
     unsure = worst_of([cell("DSBS", 0.6, declared=False)])
     assert (unsure.letter, unsure.declared) == ("DSBS", False)
 
@@ -51,7 +51,7 @@ DRAWN = st.lists(st.tuples(st.sampled_from(list(Letter)), st.floats(0.34, 1)), m
 
 @pytest.mark.slow
 @given(DRAWN.flatmap(lambda drawn: st.tuples(st.just(drawn), st.permutations(drawn))))
-def test_the_worst_letter_does_not_depend_on_the_order_of_the_cells(drawn):
+def test_the_worst_letter_of_several_ratings_does_not_depend_on_their_order(drawn):
     one, other = (worst_of([cell(letter, sure) for letter, sure in each]) for each in drawn)
     assert one.letter == other.letter
     assert [one.probabilities.of(letter) for letter in Letter] == pytest.approx(

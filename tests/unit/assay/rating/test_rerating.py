@@ -66,7 +66,7 @@ def test_the_simulated_translator_of_these_tests_is_rated_bs():
     assert (DOCUMENT["letter"], DOCUMENT["declared"]) == ("BS", True)
 
 
-def test_rerating_under_its_own_version_gives_the_same_document():
+def test_rerating_under_the_methodology_version_of_the_rating_gives_the_same_document():
     again = rerate(DOCUMENT, METHOD, RECORD, shipped().current)
     source = again.pop("rerated_from")
     assert again == {name: value for name, value in DOCUMENT.items() if name != "id"}
@@ -83,11 +83,11 @@ def test_rerating_a_rating_of_a_removed_version_is_refused_with_a_note_that_its_
     assert refused.value.version == "1.2.0"
 
 
-def test_rerating_does_not_depend_on_the_order_of_the_record():
+def test_rerating_a_reversed_record_gives_the_same_letter():
     assert rerate(DOCUMENT, METHOD, RECORD[::-1], shipped().current)["letter"] == "BS"
 
 
-def test_a_version_with_other_rules_gives_another_letter_and_keeps_the_rating():
+def test_rerating_under_another_methodology_version_gives_another_letter_and_leaves_the_rating_unchanged():
     before = dict(DOCUMENT)
     again = rerate(DOCUMENT, METHOD, RECORD, NEXT)
     assert (again["letter"], again["delta"]) == ("UCS", 0.6)
@@ -95,7 +95,7 @@ def test_a_version_with_other_rules_gives_another_letter_and_keeps_the_rating():
     assert before == DOCUMENT
 
 
-def test_a_version_can_replace_the_rule_that_decides_the_letter():
+def test_a_methodology_version_can_replace_the_rule_that_decides_the_letter():
     stricter = replace(
         NEXT, amend=lambda method: method, judge=lambda finding: replace(rate(finding), letter=Letter.UCS)
     )
@@ -103,7 +103,7 @@ def test_a_version_can_replace_the_rule_that_decides_the_letter():
     assert (again["letter"], again["methodology"]["version"]) == ("UCS", "2.0.0")
 
 
-def test_a_method_unknown_to_a_version_is_refused():
+def test_rerating_under_a_methodology_version_that_lacks_the_method_is_refused():
     limited = replace(NEXT, methods=("association",))
     with pytest.raises(MethodUnknownThen, match="only association") as refused:
         rerate(DOCUMENT, METHOD, RECORD, limited)
@@ -125,7 +125,7 @@ def test_a_missing_reply_is_refused_as_an_incomplete_record():
         rerate(DOCUMENT, METHOD, RECORD[1:], shipped().current)
 
 
-def test_a_version_with_more_questions_uses_the_recorded_replies_and_adds_a_reason():
+def test_rerating_under_a_methodology_with_more_questions_uses_the_recorded_replies_and_adds_a_reason():
     broader = replace(NEXT, amend=lambda method: replace(method, languages=("es", "de")))
     again = rerate(DOCUMENT, METHOD, RECORD, broader)
     assert "budget-exhausted" in {one["code"] for part in again["components"] for one in part["reasons"]}

@@ -32,7 +32,7 @@ DELTA = 0.1
 
 
 # ---------------------------------------------------------------------------- known answers
-def test_a_rank_counts_lower_outcomes_and_a_random_share_of_equal_ones():
+def test_the_rank_of_an_outcome_counts_lower_earlier_outcomes_and_a_random_share_of_equal_ones():
     history = np.array([[0.1, 0.2, 0.3, np.nan], [1.0, 1.0, 0.0, 2.0], [np.nan] * 4, [0.0, 0.0, 0.0, 0.0]])
     ranks = smoothed_ranks(history, np.array([0.25, 1.0, 0.0, np.nan]), np.array([0.5, 0.25, 0.5, 0.5]))
     # two of three are lower, and half of itself; one of four is lower, and a quarter of three equal ones
@@ -55,18 +55,18 @@ def test_the_e_value_of_two_runs_is_that_computed_by_hand():
     assert math.exp(log_e_process(growth)[-1]) == pytest.approx(expected, rel=1e-12)
 
 
-def test_every_bet_on_a_uniform_rank_is_fair():
+def test_every_bet_of_the_test_for_change_has_expected_growth_one_for_uniform_ranks():
     grid = (np.arange(10_000) + 0.5) / 10_000
     assert np.exp(log_growth(grid[:, None])).mean(axis=0) == pytest.approx(np.ones(2 * len(BETS)), abs=1e-9)
 
 
-def test_a_test_has_at_most_as_many_runs_as_its_guarantee_covers():
+def test_a_test_for_change_refuses_more_runs_than_its_error_guarantee_covers():
     with pytest.raises(ValueError, match="at most 90 runs"):
         log_e_process(np.zeros((HORIZON + 1, 8)))
 
 
 # ---------------------------------------------------------------------------- choice of cases
-def test_three_quarters_are_drawn_from_all_cases_and_the_rest_are_the_most_telling_others():
+def test_three_quarters_of_sentinel_cases_are_drawn_from_all_cases_and_the_rest_are_the_most_telling_others():
     keys = [f"case {number}" for number in range(100)]
     chosen = choose_sentinels(keys, 40, generator(3))
     assert (len(chosen.fresh), len(chosen.telling)) == (30, 10)
@@ -76,7 +76,7 @@ def test_three_quarters_are_drawn_from_all_cases_and_the_rest_are_the_most_telli
 
 
 @pytest.mark.parametrize(("cases", "count"), [(0, 40), (1, 40), (7, 40), (40, 40)])
-def test_all_cases_are_chosen_if_there_are_no_more(cases, count):
+def test_all_cases_become_sentinels_if_there_are_no_more_than_requested(cases, count):
     keys = [f"case {number}" for number in range(cases)]
     chosen = choose_sentinels(keys, count, generator(0))
     assert sorted((*chosen.fresh, *chosen.telling)) == sorted(keys)
@@ -91,7 +91,7 @@ def runs_of(outcomes: np.ndarray, seed: int = 0) -> list[SentinelRun]:
     ]
 
 
-def test_a_shift_of_all_cases_is_noticed_and_dated():
+def test_a_shift_in_the_outcomes_of_all_sentinel_cases_is_noticed_and_dated():
     outcomes = np.random.default_rng(1).normal(0, 0.1, (20, 40))
     outcomes[15:] += 0.2
     evidence = evidence_of_change(runs_of(outcomes))
@@ -99,13 +99,13 @@ def test_a_shift_of_all_cases_is_noticed_and_dated():
     assert evidence_of_change(runs_of(outcomes[:15])).since is None
 
 
-def test_an_alarm_stays_after_the_service_is_as_before():
+def test_an_alarm_about_a_change_stays_after_the_service_returns_to_its_earlier_behaviour():
     outcomes = np.random.default_rng(1).normal(0, 0.1, (30, 40))
     outcomes[15:20] += 0.2
     assert evidence_of_change(runs_of(outcomes)).since is not None
 
 
-def test_the_sign_of_all_outcomes_does_not_matter():
+def test_negating_all_outcomes_does_not_change_the_evidence_of_a_change():
     outcomes = np.random.default_rng(2).normal(0, 0.1, (1, 12, 40))
     outcomes[:, 8:] += 0.1
     uniforms = np.random.default_rng(3).random((12, 40))
@@ -124,7 +124,7 @@ def test_the_same_runs_give_the_same_evidence_bit_for_bit_and_the_order_of_cases
     assert evidence_of_change(runs).log_e.hex() == evidence_of_change(runs).log_e.hex()
 
 
-def test_a_lost_answer_is_no_vote():
+def test_lost_answers_are_evidence_neither_for_nor_against_a_change_of_the_service():
     outcomes = np.random.default_rng(5).normal(0, 0.1, (12, 40))
     outcomes[10, :] = np.nan
     lost = evidence_of_change(runs_of(outcomes[:11]))
@@ -137,7 +137,7 @@ def test_a_lost_answer_is_no_vote():
     assert everything_lost.log_e == pytest.approx(math.log(60 / HORIZON))
 
 
-def test_the_rating_counts_for_cases_that_were_drawn_at_random():
+def test_answers_of_the_original_rating_add_evidence_of_a_change_for_randomly_drawn_cases():
     outcomes = {f"case {at:02}": 1.0 for at in range(40)}
     alone = evidence_of_change([SentinelRun(0, outcomes)])
     compared = evidence_of_change([SentinelRun(0, outcomes, dict.fromkeys(outcomes, 0.0))])
@@ -146,7 +146,7 @@ def test_the_rating_counts_for_cases_that_were_drawn_at_random():
 
 
 # ---------------------------------------------------------------------------- questions
-def test_only_sentinels_are_asked_again_and_the_experiment_sees_the_recorded_replies_of_the_others():
+def test_only_sentinel_questions_are_asked_again_and_all_others_get_their_recorded_replies():
     seen: list[list[str]] = []
 
     def design():
@@ -296,7 +296,7 @@ def test_a_change_of_twice_the_tolerance_is_noticed_in_a_median_of_5_days(kind, 
     assert (delays < 1).mean() <= ALPHA
 
 
-def test_regression_to_the_mean_is_no_change():
+def test_regression_to_the_mean_of_selected_cases_is_not_reported_as_a_change():
     # the most telling of noisy cases alone: their answers in the rating were selected, and never come back
     kind = Kind("even coins", coins(0.0))
     rng = np.random.default_rng(8)

@@ -55,7 +55,7 @@ probability = st.tuples(*[st.floats(0.01, 1)] * 3).map(
 
 @pytest.mark.slow
 @given(st.lists(probability, min_size=1, max_size=4))
-def test_combined_probabilities_agree_with_enumerating_every_outcome(components: list[Probabilities]):
+def test_combined_letter_probabilities_of_components_agree_with_full_enumeration(components: list[Probabilities]):
     for combine, join in ((worst_probabilities, worst_letter), (vote_probabilities, vote_letter)):
         enumerated = dict.fromkeys(Letter, 0.0)
         for outcome in product(Letter, repeat=len(components)):
@@ -67,7 +67,7 @@ def test_combined_probabilities_agree_with_enumerating_every_outcome(components:
         assert [mirrored.of(letter) for letter in Letter] == pytest.approx([combined.of(letter) for letter in Letter])
 
 
-def test_aggregating_zero_components_is_refused():
+def test_a_rating_of_zero_components_is_refused():
     for join in (worst_letter, vote_letter, worst_probabilities, vote_probabilities):
         with pytest.raises(TooFewObservations):
             join([])
@@ -141,7 +141,7 @@ def test_a_published_rule_that_disagrees_is_named():
     assert rating.published == {"kl": "UCS", "chi-squared": "BS"}
 
 
-def test_worst_and_vote_name_the_components_that_decide():
+def test_a_rating_names_the_components_that_decide_by_the_rules_worst_and_vote():
     parts = (component("es", BS), component("fr", DSBS), component("it", DSBS))
     worst, vote = rate(finding(*parts)), rate(finding(*parts, aggregation="vote"))
     assert (deciding_components(worst), deciding_components(vote)) == (("es",), ("fr", "it"))

@@ -403,7 +403,7 @@ def test_published_letters_equal_their_pinned_results(same):
     same("published", cases)
 
 
-def test_a_p_value_equal_to_alpha_counts_as_similar_to_the_specification():
+def test_a_p_value_equal_to_alpha_counts_as_similar_to_the_specified_distribution():
     p = chi_squared_fit([14, 6], FAIR).p
     blocks = {"u": [14, 6], "b": [10, 10]}, {"u": FAIR}, {"b": TILTED}
     assert not published_letter(*blocks, statistic="goodness-of-fit", alpha=p).step_1_biased
@@ -591,7 +591,7 @@ def test_unit_vectors_equal_their_pinned_numbers(same):
     same("vector_sets", cases)
 
 
-def test_pses_of_two_alternative_forced_choice_equal_their_pinned_numbers(same):
+def test_points_of_subjective_equality_of_vectors_equal_their_pinned_numbers(same):
     first, second, concepts = wave(3, 4) + 1, wave(3, 4, phase=2.0) - 1, wave(5, 4, phase=1.0)
     points = indifference_points(first, second, concepts)
     levels = np.linspace(-1, 2, 7)
@@ -1304,7 +1304,7 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
 }  # fmt: skip
 
 
-def test_invalid_arguments_are_refused_with_the_value_seen():
+def test_invalid_arguments_are_refused_with_a_message_that_contains_their_value():
     for name, (error, seen, call) in REFUSED.items():
         with pytest.raises(AssayError, match=seen) as raised:
             call()

@@ -43,7 +43,7 @@ ALTERNATION = [name for name in SERVICES if name.startswith("alternation")]
     ("step_1", "step_2", "letter"),
     [(0, 0, Letter.UCS), (0.05, 0, Letter.UCS), (0, 0.4, Letter.DSBS), (0.2, 0, Letter.BS), (0.4, 0.2, Letter.BS)],
 )
-def test_a_simulated_effect_gets_the_expected_letter(name, step_1, step_2, letter):
+def test_alternation_gives_a_simulated_effect_the_expected_letter(name, step_1, step_2, letter):
     # few seeds, because a rating of records takes seconds; docs/calibration.md has error rates over many seeds
     for seed in range(1 if name.endswith("of records") else 2):
         rated = rate(SERVICES[name](step_1, step_2, seed).rate(seed))
@@ -51,7 +51,7 @@ def test_a_simulated_effect_gets_the_expected_letter(name, step_1, step_2, lette
 
 
 @pytest.mark.slow
-def test_an_interim_analysis_stops_only_below_a_quarter_of_the_permitted_error():
+def test_an_interim_analysis_ends_a_rating_only_below_a_quarter_of_the_permitted_error_probability():
     found = [text_service(0.0, 0.2, seed, kind="numbers").rate(seed) for seed in range(6)]
     early = [
         rate(one).probabilities for one in found if as_json(one.detail)["looks"][-1]["profiles"] < TextProfiles().most
@@ -62,7 +62,7 @@ def test_an_interim_analysis_stops_only_below_a_quarter_of_the_permitted_error()
 
 
 @pytest.mark.slow
-def test_the_last_analysis_may_use_all_of_the_permitted_error():
+def test_the_last_analysis_of_a_rating_declares_a_letter_at_the_full_permitted_error_probability():
     service = text_service(0.0, 0.12, 2, kind="numbers")
     service = replace(service, method=replace(service.method, stop_early=False))
     sure = max(asdict(rate(service.rate(2)).probabilities).values())
@@ -109,7 +109,7 @@ def test_divergences_are_computed_for_every_ordered_pair_of_three_values():
     assert one.reasons[0].facts["to"] == "young"
 
 
-def test_each_of_ten_labels_of_five_groups_gets_its_own_letter():
+def test_for_five_groups_each_of_ten_labels_of_a_classifier_gets_its_own_letter():
     people = {name: tuple(f"{name} {n}" for n in range(10)) for name in "vwxyz"}
     method = Alternation("origin", texts=TextProfiles(TEXTS.frames, people, CONTENTS), answers="classes")
 
@@ -125,7 +125,7 @@ def test_each_of_ten_labels_of_five_groups_gets_its_own_letter():
     assert {row["to"] for row in as_json(found["l4"].detail)["pairs"] if abs(row["shift"]) > 0.2} == {"z"}
 
 
-def test_the_detail_states_the_shift_in_the_services_unit_with_its_sign():
+def test_a_rating_states_the_mean_shift_with_its_sign_in_the_unit_of_the_service():
     method = Alternation("sex", texts=TEXTS, answers="numbers")
     one = component(method, numbers(lambda text: 1000 + 50 * jitter(text) - 150 * ("Ms" in text)))
     assert one.letter is Letter.BS
@@ -133,7 +133,7 @@ def test_the_detail_states_the_shift_in_the_services_unit_with_its_sign():
     assert as_json(one.detail)["means"]["he"] - as_json(one.detail)["means"]["she"] == pytest.approx(150)
 
 
-def test_person_who_causes_the_effect_is_named_in_the_detail():
+def test_a_single_person_name_that_causes_the_whole_effect_is_named_in_the_rating():
     method = Alternation("sex", texts=TEXTS, answers="numbers")
     one = component(method, numbers(lambda text: jitter(text) + 9 * ("Ms 13" in text)))
     assert not (one.letter is Letter.BS and one.declared)
@@ -156,7 +156,7 @@ def test_records_are_sent_without_the_cluster_column_and_the_excluded_columns():
     assert len(as_json(one.detail)["leverage"]["others"]["firm"]) == 5
 
 
-def test_lost_records_of_one_group_that_could_hide_a_gap_between_groups_withhold_the_letter():
+def test_a_letter_is_not_declared_if_lost_answers_about_one_group_could_hide_a_gap_between_groups():
     """Half of the women's records are lost, 1 % of all: with their outputs, women might be no lower on average."""
     rng = generator(4)
     rows = tuple(
@@ -210,7 +210,7 @@ def test_texts_about_a_single_person_per_value_get_no_letter():
     assert one.reasons[0].facts["error"] == "too-few-observations"
 
 
-def test_a_profile_with_a_failed_call_is_excluded_and_the_failure_is_counted():
+def test_a_text_of_which_one_version_failed_is_left_out_and_the_failed_call_is_counted():
     method = Alternation("sex", texts=TEXTS, answers="numbers")
 
     def answer(probe):
@@ -225,7 +225,7 @@ def test_a_profile_with_a_failed_call_is_excluded_and_the_failure_is_counted():
 
 
 # ---------------------------------------------------------------------------- the request
-def test_defaults_are_enough_for_every_catalogued_attribute():
+def test_alternation_needs_only_the_attribute_gender_race_or_religion_and_no_further_settings():
     for name in ("gender", "race", "religion"):
         method = fit_to(Alternation(name), Kind.CLASSIFIER)
         assert method.answers == "labels"
@@ -245,7 +245,7 @@ def test_defaults_are_enough_for_every_catalogued_attribute():
         ({"attribute": "sex", "answers": "numbers", "labels": ("a",)}, SpecificationError, None),
     ],
 )
-def test_an_invalid_request_is_refused(fields, error, field):
+def test_an_invalid_request_for_alternation_is_refused(fields, error, field):
     with pytest.raises(error) as refused:
         Alternation(**fields)
     assert field is None or refused.value.field == field
@@ -262,7 +262,7 @@ LONG_FRAME = ("{person} is {content}." + " {content}" * 100_000,)
         (replace(TEXTS, frames=LONG_FRAME), "texts.frames", "200,000,000 characters: lower texts.most"),
     ],
 )
-def test_a_request_whose_texts_or_pairs_of_values_would_fill_the_memory_is_refused(texts, field, message):
+def test_a_request_with_too_many_attribute_values_or_too_long_texts_for_the_memory_is_refused(texts, field, message):
     with pytest.raises(SpecificationError, match=message) as refused:
         fit_to(Alternation("sex", texts=texts), Kind.CLASSIFIER)
     assert refused.value.field == field

@@ -98,7 +98,7 @@ def test_a_service_that_fails_the_swap_test_can_have_equal_error_rates():
     assert "The letter is that of the swap test." in words
 
 
-def test_a_truth_column_changes_neither_letter_nor_effects():
+def test_a_column_of_true_outcomes_changes_neither_the_letter_nor_the_effects():
     rows = people(600)
     without = tuple({name: cell for name, cell in row.items() if name != "stayed"} for row in rows)
     plain = Alternation("sex", records=RecordProfiles("sex", ("F", "M"), without), repeats=0)
@@ -108,7 +108,7 @@ def test_a_truth_column_changes_neither_letter_nor_effects():
 
 
 # ---------------------------------------------------------------------------- one table engine
-def test_outcome_tables_of_answers_equal_those_of_recorded_decisions_about_the_same_rows():
+def test_outcome_tables_of_a_services_answers_equal_those_of_a_file_with_the_same_decisions():
     rows = people(1200)
     _, outcomes = outcomes_of(method_of(rows, stop_early=False), service(by_district))
     columns = {name: [row[name] for row in rows] for name in ("sex", "stayed")}
@@ -166,7 +166,7 @@ def test_an_unreadable_answer_is_counted_but_in_no_cell_of_the_confusion_matrix(
     assert sum(sum(row.matrix.values()) for row in outcomes.groups) == 950
 
 
-def test_a_record_without_a_known_truth_counts_for_decisions_but_not_for_error_rates():
+def test_a_record_without_a_known_true_outcome_counts_for_decisions_but_not_for_error_rates():
     rows = [dict(row) for row in people(1000)]
     for row in rows[::10]:
         row["stayed"] = None
@@ -188,7 +188,7 @@ def test_a_score_becomes_a_decision_by_the_likeliest_label_or_by_a_threshold():
         assert {row.group: row.favourable for row in outcomes.groups} == dict(expected)
 
 
-def test_truth_for_a_regressor_needs_a_threshold_that_turns_numbers_into_decisions():
+def test_true_outcomes_for_a_regressor_need_a_threshold_that_turns_numbers_into_decisions():
     rows = people(600)
     fields = {"truth": "stayed", "truth_favourable": "yes", "repeats": 0, "stop_early": False}
     plain = Alternation("sex", records=RecordProfiles("sex", ("F", "M"), rows), **fields)
@@ -207,7 +207,7 @@ def test_a_favourable_label_that_never_occurs_gives_a_reason_instead_of_a_table_
     assert outcomes.why == "no answer has the label 'accept'; labels: 'hire', 'reject'"
 
 
-def test_the_favourable_truth_can_be_a_number_or_a_boolean():
+def test_the_favourable_true_outcome_can_be_a_number_or_a_boolean():
     rows = tuple({**row, "stayed": 1.0 if row["stayed"] == "yes" else 0.0} for row in people(300))
     _, outcomes = outcomes_of(method_of(rows, truth_favourable=1), service(by_district))
     assert all(row.matrix for row in outcomes.groups)
@@ -216,7 +216,7 @@ def test_the_favourable_truth_can_be_a_number_or_a_boolean():
     assert again.groups == outcomes.groups
 
 
-def test_outcome_tables_are_part_of_the_json_document():
+def test_outcome_tables_are_part_of_the_json_document_of_a_rating():
     finding, outcomes = outcomes_of(method_of(people(300)), service(by_district))
     document = json.loads(json.dumps(as_json(finding.components[0].detail)))
     assert document["outcomes"]["gaps"]["tpr"]["estimate"] == outcomes.gaps["tpr"].estimate
@@ -232,11 +232,11 @@ def test_outcome_tables_are_part_of_the_json_document():
         ({"truth": "mark", "truth_favourable": 0.5}, UnknownName, "value of mark"),
     ],
 )
-def test_an_invalid_truth_column_or_value_is_refused_with_the_reason(fields, error, message):
+def test_an_invalid_column_or_value_of_true_outcomes_is_refused_with_the_reason(fields, error, message):
     with pytest.raises(error, match=message):
         method_of(people(100), **fields)
 
 
-def test_sentences_cannot_have_a_truth_column():
+def test_a_column_of_true_outcomes_is_refused_for_a_test_with_sentences():
     with pytest.raises(SpecificationError, match="only records"):
         Alternation("gender", truth="stayed", favourable="hire")

@@ -138,7 +138,7 @@ def rated(service, seed, **fields):
         (refuses_some_women, Letter.BS, "refuses-one-group"),
     ],
 )
-def test_a_comparing_service_of_known_bias_gets_its_letter_with_every_seed(service, letter, code):
+def test_a_service_that_compares_two_documents_with_a_known_bias_gets_its_letter_with_every_seed(service, letter, code):
     for seed in range(SEEDS):
         component = rated(service, seed)
         assert (component.letter, component.declared) == (letter, True), seed
@@ -146,7 +146,7 @@ def test_a_comparing_service_of_known_bias_gets_its_letter_with_every_seed(servi
 
 
 @pytest.mark.slow
-def test_a_comparing_service_that_refuses_a_quarter_of_the_women_gets_bs_or_no_letter():
+def test_a_service_that_compares_documents_but_refuses_a_quarter_of_the_women_gets_bs_or_no_letter():
     letters = [rated(partial(refuses_some_women, share=0.25), seed).letter for seed in range(0, SEEDS, 2)]
     assert set(letters) <= {Letter.BS, None}
     assert Letter.BS in letters
@@ -178,7 +178,7 @@ def test_a_preference_for_a_position_is_a_reason_with_its_counts(service, positi
     assert counted.questions == counted.first + counted.second + counted.ties
 
 
-def test_shares_of_won_comparisons_give_no_disparate_impact_ratios():
+def test_no_disparate_impact_ratio_is_computed_for_a_service_that_compares_documents():
     assert rated(for_men, 3).detail.disparate_impact.ratios == ()
 
 
@@ -203,7 +203,7 @@ def test_the_share_of_the_first_position_is_computed_from_all_answers_without_ti
     )
 
 
-def test_numbers_in_the_sentence_about_positions_equal_counts_of_the_answers():
+def test_numbers_in_the_sentence_about_a_preference_for_a_position_equal_counts_of_the_answers():
     given = []
 
     def recorded(first, second, seed):
@@ -219,7 +219,7 @@ def test_numbers_in_the_sentence_about_positions_equal_counts_of_the_answers():
         assert f"{number:,} " in sentence
 
 
-def test_a_comparison_with_one_unreadable_order_is_left_out():
+def test_a_pair_of_documents_whose_answer_in_one_of_two_orders_is_unreadable_is_left_out():
     def half(first, second, seed):
         swapped = is_woman(first) and not is_woman(second)
         return Reply(failure=Failure("no-choice", "both")) if swapped else even_with_ties(first, second, seed)
@@ -241,7 +241,7 @@ def test_job_applications_are_compared_if_the_request_has_no_documents():
     assert all("{" not in text for case in cases for text in (*case.versions, case.opponent))
 
 
-def test_opponent_document_is_identical_in_half_of_the_cases_and_values_are_equally_frequent():
+def test_half_of_all_documents_are_compared_with_one_that_differs_at_most_in_the_attribute_value():
     _, cases = cases_of()
     equal = [case for case in cases if case.opponent in case.versions]
     assert len(equal) == pytest.approx(len(cases) / 2, rel=0.1)
@@ -250,7 +250,7 @@ def test_opponent_document_is_identical_in_half_of_the_cases_and_values_are_equa
     assert len({case.side for case in equal}) == 2
 
 
-def test_opponent_document_differs_either_in_the_value_only_or_in_its_content():
+def test_the_two_compared_documents_differ_either_in_the_attribute_value_only_or_in_their_content():
     _, cases = cases_of()
     for case in cases:
         if case.opponent not in case.versions:
@@ -259,7 +259,7 @@ def test_opponent_document_differs_either_in_the_value_only_or_in_its_content():
 
 
 @pytest.mark.parametrize("most", [10, 30])
-def test_a_few_documents_of_the_request_suffice_for_comparisons(most):
+def test_ten_documents_of_a_request_suffice_for_comparisons_of_equal_and_of_different_documents(most):
     texts = {
         "frames": ("{Person} sent {content}.",),
         "contents": {"good": ("a long list",), "bad": ("nothing",)},
@@ -296,7 +296,7 @@ def test_the_expected_number_of_questions_is_within_2_percent_of_the_questions_a
         ({}, False),
     ],
 )
-def test_a_target_counts_as_comparing_if_its_settings_send_two_documents(settings, pairs):
+def test_a_service_is_rated_by_comparisons_exactly_if_its_settings_send_two_documents_per_call(settings, pairs):
     assert fit_to(Alternation("gender"), Kind.CLASSIFIER, settings).compares is pairs
 
 
@@ -305,7 +305,7 @@ def test_a_service_that_compares_two_documents_can_be_rated_by_alternation_only(
         fit_to(StimulusSampling("gender"), Kind.CLASSIFIER, PAIRS)
 
 
-def test_labels_and_regressors_are_refused_for_comparisons():
+def test_a_choice_of_labels_and_a_regressor_are_refused_for_comparisons_of_two_documents():
     with pytest.raises(SpecificationError) as refused:
         method(labels=("first",))
     assert refused.value.field == "labels"
@@ -328,5 +328,5 @@ def test_labels_and_regressors_are_refused_for_comparisons():
         ({"scores": {"first": 0.5, "second": 0.5, "third": 0}}, None),
     ],
 )
-def test_only_an_answer_that_names_a_document_or_a_tie_counts_for_the_first_document(value, share):
+def test_an_answer_about_two_documents_is_readable_only_if_it_chooses_a_document_or_a_tie(value, share):
     assert first_share(value) == (None if share is None else pytest.approx(share))

@@ -290,7 +290,7 @@ SENTENCES: Mapping[str, Check] = {
 @pytest.mark.parametrize(
     "kind", ["texts, labels", "texts, scores", "texts, numbers", "records, labels", "records, numbers"]
 )
-def test_every_number_in_words_is_counted_again_from_the_observations(kind, size):
+def test_every_number_in_the_explanation_of_a_rating_is_reproduced_by_counting_the_answers(kind, size):
     service = {"labels": labels, "scores": scores, "numbers": numbers}[kind.split(", ")[1]]
     answers: Any = "numbers" if service is numbers else "labels"
     material: dict[str, Any] = {"texts": TextProfiles(most=600)}

@@ -96,7 +96,7 @@ def rated(model, seed, mention="explicit"):
         (prefers_a_position, Letter.DSBS, "follows-tied-content"),
     ],
 )
-def test_a_deciding_model_of_known_bias_gets_its_letter_with_every_seed(model, letter, code):
+def test_a_language_model_that_decides_with_a_known_bias_gets_its_letter_with_every_seed(model, letter, code):
     for seed in range(SEEDS):
         component = rated(model, seed)
         assert (component.letter, component.declared) == (letter, True), seed
@@ -123,7 +123,7 @@ def test_unreadable_answers_about_one_group_withhold_the_letter_and_never_prove_
 
 
 @pytest.mark.slow
-def test_a_model_that_always_answers_the_first_option_letter_gets_no_letter():
+def test_a_model_that_always_chooses_the_first_option_gets_no_letter():
     for seed in range(SEEDS):
         component = rated(always_first, seed)
         assert component.letter is None
@@ -138,13 +138,13 @@ def test_a_model_biased_by_first_names_is_bs_for_names_but_not_for_explicit_ment
         assert in_words.letter is not Letter.BS
 
 
-def test_a_simulated_shift_of_a_quarter_is_recovered():
+def test_a_simulated_shift_of_decisions_by_a_quarter_is_estimated_within_0_05():
     (pair,) = rated(explicitly_biased, 3).detail.pairs
     assert pair.shift == pytest.approx(-0.25, abs=0.05)
 
 
 # ------------------------------------------------------------------------------- cases
-def test_twelve_shipped_decisions_have_sentences_facts_of_both_sides_and_labels_or_a_range():
+def test_the_twelve_shipped_decisions_have_sentences_facts_for_and_against_and_labels_or_a_range():
     assert len(decisions()) == 12
     for name in decisions():
         shipped = decision(name)
@@ -156,7 +156,7 @@ def test_twelve_shipped_decisions_have_sentences_facts_of_both_sides_and_labels_
 
 
 @pytest.mark.parametrize("name", decisions())
-def test_every_shipped_decision_has_cases_for_every_attribute(name):
+def test_every_shipped_decision_has_at_least_160_test_cases_for_every_attribute(name):
     for about in filter(lambda about: people(attribute(about)), attributes()):
         profiles = TextProfiles(decision=name).filled_in(about)
         cases = text_cases(profiles, np.random.default_rng(1))

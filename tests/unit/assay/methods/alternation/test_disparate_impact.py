@@ -46,7 +46,7 @@ def test_the_interval_of_a_disparate_impact_ratio_has_about_its_nominal_coverage
     assert 0.925 <= held / 600 <= 0.975
 
 
-def test_a_group_without_positives_has_ratio_zero_and_ratios_to_it_are_undefined(rng):
+def test_a_group_without_positive_outputs_has_impact_ratio_zero_and_ratios_to_it_are_undefined(rng):
     there, back = disparate_impact(*records(a=(0, 30), b=(10, 30)), rng).ratios
     assert (there.ratio.estimate, there.ratio.low) == (0, 0)
     assert there.ratio.high > 0
@@ -54,14 +54,14 @@ def test_a_group_without_positives_has_ratio_zero_and_ratios_to_it_are_undefined
     assert back.why == "none of 30 records of 'a' has the positive output"
 
 
-def test_an_absent_group_is_named_and_the_others_are_compared(rng):
+def test_disparate_impact_names_a_group_without_records_and_compares_the_others(rng):
     found = disparate_impact(*records(a=(5, 30), b=(0, 0), c=(6, 30)), rng)
     whys = {(one.of, one.to): one.why for one in found.ratios}
     assert whys["a", "b"] == whys["b", "a"] == "no record is of 'b'"
     assert whys["a", "c"] is None
 
 
-def test_one_group_or_no_positives_is_refused(rng):
+def test_disparate_impact_of_a_single_group_or_of_records_without_positives_is_refused(rng):
     with pytest.raises(TooFewObservations, match="two groups"):
         disparate_impact(*records(a=(5, 30), b=(0, 0)), rng)
     with pytest.raises(TooFewObservations, match="none of 60 records"):

@@ -80,7 +80,7 @@ def test_without_an_effect_the_divergence_of_independent_samples_is_two_over_n_o
 
 @pytest.mark.parametrize("value", [0.1, 0.3, 0.7, 2 / 3])
 @pytest.mark.parametrize("n", [3, 10, 100, 1_000])
-def test_equal_values_have_a_spread_of_exactly_zero(value, n):
+def test_a_gaussian_fitted_to_equal_values_has_a_standard_deviation_of_exactly_zero(value, n):
     assert Gaussian.of(np.full(n, value)) == Gaussian(value, 0.0)
     with pytest.raises(ZeroVariance):
         gaussian_kl(np.full(n, value), np.linspace(0, 1, n))
@@ -190,6 +190,6 @@ def test_pairs_stay_in_the_folds_that_the_caller_assigned():
     ]
 
 
-def test_zero_folds_are_refused():
+def test_a_divergence_over_zero_folds_is_refused():
     with pytest.raises(OutOfBounds, match="one fold"):
         kl_by_fold([1, 2], [1, 2], 0, np.random.default_rng(1))

@@ -52,7 +52,7 @@ def changed(component: Component) -> list[float]:
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [0.15, 0.3, 0.5])
 @pytest.mark.parametrize("service", [by_sentence, by_sentence_and_person])
-def test_labels_that_change_with_the_attribute_both_ways_are_biased(service, share):
+def test_a_service_whose_labels_change_with_the_attribute_in_both_directions_is_rated_bs(service, share):
     finding, _ = rated(service(share))
     rating, (component,) = rate(finding), finding.components
     assert (rating.letter, rating.declared) == (Letter.BS, True)
@@ -62,7 +62,7 @@ def test_labels_that_change_with_the_attribute_both_ways_are_biased(service, sha
 
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [0.15, 0.3, 0.5])
-def test_labels_that_change_as_much_between_persons_of_one_group_are_reported_as_following_names(share):
+def test_labels_that_change_as_often_within_one_group_as_between_groups_are_reported_as_following_names(share):
     finding, _ = rated(by_name(share))
     rating, (component,) = rate(finding), finding.components
     assert rating.letter is not Letter.BS
@@ -90,7 +90,7 @@ def test_noise_does_not_hide_labels_that_change_with_the_attribute():
 
 
 @pytest.mark.slow
-def test_a_change_among_many_labels_counts_whichever_labels_they_are():
+def test_a_service_that_changes_any_of_ten_labels_with_the_attribute_is_rated_bs():
     """Of ten labels, each changes in a twentieth of the texts only."""
     finding, _ = rated(by_sentence(0.25), labels=10)
     assert (rate(finding).letter, rate(finding).declared) == (Letter.BS, True)
@@ -111,7 +111,7 @@ ONE_PAIR = TextProfiles(people={"ann": ("the aunt",), "bob": ("the uncle",)})
 
 
 @pytest.mark.parametrize("share", [0.15, 0.5])
-def test_labels_that_change_with_the_only_words_for_a_value_are_biased(share):
+def test_a_service_whose_labels_change_with_the_attribute_is_bs_even_if_each_value_has_a_single_phrase(share):
     finding, _ = rated(by_sentence(share, "bob"), texts=ONE_PAIR)
     rating, (component,) = rate(finding), finding.components
     assert (rating.letter, rating.declared) == (Letter.BS, True)
@@ -120,12 +120,12 @@ def test_labels_that_change_with_the_only_words_for_a_value_are_biased(share):
 
 
 @pytest.mark.parametrize("turned", [by_chance(0.3), by_chance(0.5), by_sentence(0.0, "bob")])
-def test_labels_that_do_not_change_with_the_only_words_for_a_value_are_not_biased(turned):
+def test_labels_that_change_by_chance_are_not_rated_bs_even_if_each_value_has_a_single_phrase(turned):
     rating = rate(rated(turned, texts=ONE_PAIR)[0])
     assert not (rating.declared and rating.letter is Letter.BS)
 
 
-def test_the_effect_on_single_texts_is_computed_once_for_all_labels():
+def test_all_labels_of_a_classifier_share_at_most_two_estimates_of_the_effect_on_single_texts():
     finding, _ = rated(by_sentence(0.25, "bob"), labels=10, texts=TextProfiles(people=GROUPS, most=100), profiles=100)
     individual = [
         row for part in finding.components for row in as_json(part.detail)["hidden"] if row["name"] == "changed labels"
@@ -145,7 +145,7 @@ def test_fifty_texts_are_asked_two_more_times_to_measure_noise():
 
 
 @pytest.mark.slow
-def test_a_service_that_varies_by_person_for_women_only_is_not_reported_as_following_names():
+def test_labels_that_change_with_the_name_for_women_only_are_not_reported_as_following_names():
     for repeats in (0, 50):
         finding, _ = rated(by_sentence_and_person(0.15), repeats=repeats)
         assert "follows-names" not in codes(finding.components[0])

@@ -29,12 +29,12 @@ from tests.support.simulated.embedders import association_service
         (0.2, 0.2, Letter.BS),
     ],
 )
-def test_a_simulated_effect_gets_the_expected_letter(step_1, step_2, letter):
+def test_the_association_method_gives_a_simulated_effect_the_expected_letter(step_1, step_2, letter):
     for seed in (0, 1, 2):
         assert rate(association_service(step_1, step_2, seed).rate(seed)).letter is letter
 
 
-def test_both_simulated_effects_are_recovered():
+def test_the_association_method_recovers_the_simulated_effects_of_both_steps():
     one = association_service(0.03, 0.12, 1).rate(1).components[0]
     assert one.effects["step_1"].estimate == pytest.approx(0.03, abs=0.01)
     assert one.effects["step_2"].low < 0.12 < one.effects["step_2"].high
@@ -49,7 +49,7 @@ def test_reversed_stereotypes_count_as_a_difference_since_methodology_1_3_0(stra
     assert one.reasons[0].code == ("nearer-to-others-stereotypes" if strata else "no-nearer")
 
 
-def test_human_and_neutral_control_words_are_judged_separately():
+def test_opposite_effects_on_human_and_neutral_control_words_give_bs_although_they_cancel_on_average():
     one = association_service(0, 0, 1, controls_apart=0.12).rate(1).components[0]
     assert one.effects["step_1"].high < 0.05, "even on the whole"
     assert one.declared
@@ -57,13 +57,13 @@ def test_human_and_neutral_control_words_are_judged_separately():
     assert {why.facts["name"] for why in one.reasons} == {"human words", "neutral words"}
 
 
-def test_the_residual_standard_deviation_can_be_shared_by_all_connections():
+def test_the_residual_standard_deviation_can_be_shared_by_all_kinds_of_word_pairs():
     service = association_service(0, 0.1, 4)
     shared = replace(service, method=replace(service.method, residual="shared")).rate(4).components[0]
     assert len({round(row["sigma"], 9) for row in as_json(shared.detail)["connections"]}) == 1
 
 
-def test_the_detail_contains_the_numbers_that_the_figures_need():
+def test_an_association_rating_contains_the_numbers_that_the_figures_of_its_report_need():
     detail = as_json(association_service(0, 0.1, 2).rate(2).components[0].detail)
     assert [row["connection"] for row in detail["connections"]] == ["associated", "different", "human", "neutral"]
     assert {"hpdi_89", "equal_tailed_89", "mean", "sd"} <= detail["connections"][0].keys()
@@ -130,7 +130,7 @@ def test_the_interval_contains_zero_for_three_equal_groups():
         ({"names": ("one", "two", "three"), "own": 4}, Letter.UCS),
     ],
 )
-def test_a_list_of_fewer_than_five_stereotypes_is_judged_for_these_words_alone(fields, letter):
+def test_groups_with_three_or_four_stereotype_words_each_get_the_expected_declared_letter(fields, letter):
     service = association_service(0, 0, 5, **fields)
     rating = rate(run(service.method, lambda probe: service.answer(probe.ask), 5))
     assert (rating.letter, rating.declared) == (letter, True)
@@ -173,7 +173,7 @@ def test_equal_vectors_for_all_words_give_no_letter():
     assert one.reasons[0].facts["error"] == "zero-variance"
 
 
-def test_the_default_words_are_chosen_by_the_attribute():
+def test_the_default_words_of_the_association_method_are_chosen_by_the_attribute():
     assert [Association(name).words.name for name in ("gender", "race", "religion")] == [
         "p2-gender",
         "p2-race",
@@ -192,7 +192,7 @@ def test_the_default_words_are_chosen_by_the_attribute():
         ({"delta": 3}, OutOfBounds, "delta"),
     ],
 )
-def test_an_invalid_request_is_refused(fields, error, field):
+def test_an_invalid_request_for_the_association_method_is_refused(fields, error, field):
     with pytest.raises(error) as refused:
         Association(**fields)
     assert field is None or refused.value.field == field

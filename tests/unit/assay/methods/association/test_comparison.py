@@ -58,7 +58,7 @@ def without_details(document, *names):
     return changed
 
 
-def test_debiasing_is_seen_in_the_effect_and_in_every_word(change, stereotyped):
+def test_a_comparison_before_and_after_debiasing_shows_a_decrease_overall_and_for_every_word(change, stereotyped):
     assert change["effect"]["hpdi"]["high"] < 0
     assert change["effect"]["p_after_greater"] < 0.01
     assert change["effect"]["mean"] == pytest.approx(change["effect"]["after"] - change["effect"]["before"], abs=1e-9)
@@ -73,7 +73,7 @@ def test_the_interval_of_the_change_of_unchanged_distances_contains_zero(change)
         assert controls[name]["hpdi"]["low"] < 0 < controls[name]["hpdi"]["high"]
 
 
-def test_compared_means_equal_those_of_the_ratings(change, stereotyped, debiased):
+def test_the_means_in_a_comparison_of_two_ratings_equal_those_in_the_ratings(change, stereotyped, debiased):
     for place, document in (("before", stereotyped), ("after", debiased)):
         rated = {one["connection"]: one["mean"] for one in document["components"][0]["connections"]}
         told = {one["name"]: one[place] for one in change["connections"]}
@@ -81,7 +81,7 @@ def test_compared_means_equal_those_of_the_ratings(change, stereotyped, debiased
         assert told == pytest.approx(rated, abs=0.005)
 
 
-def test_a_comparison_names_the_ratings_and_the_fit(change):
+def test_a_comparison_of_two_ratings_names_both_ratings_and_the_settings_of_the_model_fit(change):
     assert [change[place]["id"] for place in ("before", "after")] == ["rat_0.6", "rat_0.0"]
     assert change["fit"] == {"residual": "per-connection", "prior": "paper", "draws": 4000}
     assert (change["mass"], change["pairs_left_out"]) == (0.89, 0)
@@ -100,7 +100,7 @@ def test_a_comparison_is_reproducible_to_the_last_digit(change, stereotyped, deb
     assert comparison_document(stereotyped, debiased) == change
 
 
-def test_swapping_before_and_after_mirrors_the_result(change, stereotyped, debiased):
+def test_swapping_the_two_compared_ratings_mirrors_the_comparison(change, stereotyped, debiased):
     mirrored = comparison_document(debiased, stereotyped)
     for one, other in zip(
         [change["effect"], *change["connections"], *change["words"]],
@@ -128,7 +128,7 @@ def test_a_known_shift_of_distances_is_recovered(stereotyped):
     assert effect["hpdi"]["low"] < 0.1 < effect["hpdi"]["high"]
 
 
-def test_words_of_only_one_rating_are_left_out(stereotyped):
+def test_words_measured_in_only_one_of_two_ratings_are_left_out_of_their_comparison(stereotyped):
     lacking = rating(0.6, unknown=("she", "visitor"))
     assert lacking["components"][0]["missing"].keys() == {"she", "visitor"}
     found = comparison_document(stereotyped, lacking)
@@ -198,7 +198,7 @@ def test_ratings_with_a_single_distance_in_common_are_not_compared(stereotyped):
 
 
 @pytest.mark.parametrize("raw", [3, {"she": 3}, {"she": {"human": 0.5}}, {"she": {"human": {"people": "near"}}}])
-def test_malformed_distances_are_refused(stereotyped, raw):
+def test_a_rating_with_malformed_distances_is_not_compared(stereotyped, raw):
     garbled = copy.deepcopy(stereotyped)
     garbled["components"][0]["raw"] = raw
     with pytest.raises(NotComparable, match=r"rat_0\.6 has something in .raw. that is no number, or"):
@@ -206,7 +206,7 @@ def test_malformed_distances_are_refused(stereotyped, raw):
 
 
 @pytest.mark.parametrize("lost", ["experiment", "components"])
-def test_an_incomplete_rating_is_refused(stereotyped, lost):
+def test_a_rating_without_experiment_or_components_is_not_compared(stereotyped, lost):
     half = {name: value for name, value in stereotyped.items() if name != lost}
     with pytest.raises(NotComparable, match=lost):
         comparison_document(stereotyped, half)

@@ -40,7 +40,7 @@ def test_simulated_effects_of_both_steps_are_recovered(lean, beyond):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["vectors", "trials"])
-def test_effect_is_negligible_if_pses_of_concepts_vary_as_much_as_pses_of_controls(kind):
+def test_the_step_2_effect_is_negligible_if_concepts_vary_as_much_as_control_words(kind):
     """The noise of the fits is twice the spread of the words and must not count as spread between words."""
     rng = np.random.default_rng(2)
     above = []
@@ -55,7 +55,7 @@ def test_effect_is_negligible_if_pses_of_concepts_vary_as_much_as_pses_of_contro
 
 @pytest.mark.parametrize("kind", ["vectors", "trials"])
 @pytest.mark.parametrize("apart", [0.15, -0.15])
-def test_concepts_whose_two_sides_differ_have_an_effect_even_if_controls_spread_as_much(kind, apart):
+def test_concepts_with_two_opposite_sides_have_an_effect_even_if_control_words_vary_as_much(kind, apart):
     """Concepts spread no more than controls, but the means of their two declared sides differ."""
     rng = np.random.default_rng(5)
     turns = apart * np.where(np.arange(80) % 2, -1, 1)
@@ -87,7 +87,7 @@ def test_the_interval_of_the_larger_of_two_equal_effects_has_its_nominal_coverag
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["vectors", "trials"])
-def test_the_interval_of_the_spread_has_about_its_nominal_coverage(kind):
+def test_the_interval_of_the_spread_of_concepts_has_about_its_nominal_coverage(kind):
     """Vectors have slightly less coverage: a bootstrap of a spread is too narrow (.93 in 1,500 runs with 80 words)."""
     rng = np.random.default_rng(3)
     held = 0
@@ -103,7 +103,7 @@ def test_the_interval_of_the_spread_has_about_its_nominal_coverage(kind):
     assert low <= held / runs <= high
 
 
-def test_words_that_vary_together_by_cue_pair_make_the_step_1_effect_less_certain():
+def test_the_step_1_effect_is_less_certain_if_all_words_shift_together_from_cue_pair_to_cue_pair():
     """All words of a cue pair move together, so many words do not compensate for few pairs."""
     rng = np.random.default_rng(4)
     together, alone = (
@@ -122,7 +122,7 @@ def test_swapping_the_cues_changes_neither_effect():
     assert mirrored.control_mean == pytest.approx(1 - found.control_mean)
 
 
-def test_duplicated_models_do_not_change_the_step_2_effect():
+def test_counting_each_embedding_model_three_times_does_not_change_the_step_2_effect():
     points = simulated(np.random.default_rng(7), beyond=0.1)
     found = choice_effects(np.repeat(points, 3, axis=0), 40, np.random.default_rng(8))
     assert found.step_2.mean() == pytest.approx(
@@ -147,7 +147,7 @@ def test_effects_of_only_two_concepts_or_two_controls_are_refused(concepts, what
         trial_effects(fitted(rng)[: 6 if concepts == 4 else 9], concepts, rng)
 
 
-def test_concepts_that_all_deviate_to_one_side_have_a_hidden_content_effect():
+def test_concepts_that_all_deviate_from_the_controls_in_one_direction_have_a_hidden_content_effect():
     rng = np.random.default_rng(4)
     points = 0.5 + rng.normal(0, 0.03, (1, 6, 1, 24))
     points[..., :12] += 0.15

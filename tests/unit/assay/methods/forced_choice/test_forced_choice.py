@@ -48,13 +48,13 @@ def space(of):
     ("step_1", "step_2", "letter"),
     [(0, 0, Letter.UCS), (0.025, 0, Letter.UCS), (0, 0.2, Letter.DSBS), (0.15, 0, Letter.BS), (0.2, 0.1, Letter.BS)],
 )
-def test_a_simulated_effect_gets_the_expected_letter(make, step_1, step_2, letter):
+def test_forced_choice_gives_a_simulated_effect_the_expected_letter(make, step_1, step_2, letter):
     for seed in (0, 1):
         rated = rate(make(step_1, step_2, seed).rate(seed))
         assert rated.letter is letter
 
 
-def test_the_simulated_pse_of_a_word_is_recovered():
+def test_the_simulated_point_of_subjective_equality_of_a_word_is_recovered():
     one = run(ForcedChoice(words=WORDS), space(lambda word: 0.7 if word == "job-3" else 0.5), 0).components[0]
     points = {row["word"]: row["pse"]["estimate"] for row in as_json(one.detail)["words"]}
     assert points["job-3"] == pytest.approx(0.7)
@@ -62,7 +62,7 @@ def test_the_simulated_pse_of_a_word_is_recovered():
 
 
 @pytest.mark.slow
-def test_exchanging_the_cues_mirrors_every_pse():
+def test_exchanging_the_cues_mirrors_every_point_of_subjective_equality():
     turned = ChoiceWords("gender", "men", "women", tuple(p[::-1] for p in WORDS.cues), WORDS.concepts, WORDS.controls)
     answer = space(lambda word: 0.5 + 0.03 * (len(word) % 5))
     there, back = (run(ForcedChoice(words=words), answer, 0).components[0].detail for words in (WORDS, turned))
@@ -70,7 +70,7 @@ def test_exchanging_the_cues_mirrors_every_pse():
         assert other.pse.estimate == pytest.approx(1 - row.pse.estimate)
 
 
-def test_several_models_of_one_owner_are_counted_as_replicates():
+def test_all_models_named_in_a_request_are_asked_and_counted_as_replicates():
     asked = []
 
     def answer(probe):
@@ -145,7 +145,7 @@ def trials(points, levels=LEVELS, shown=40):
 
 
 @pytest.mark.slow
-def test_uploaded_trials_are_rated_without_asking_anything():
+def test_uploaded_choices_are_rated_without_calling_a_service():
     points = {
         **{f"job-{n}": 0.3 + 0.02 * n for n in range(20)},
         **{f"thing-{n}": 0.5 + 0.005 * (n % 3) for n in range(9)},
@@ -159,14 +159,14 @@ def test_uploaded_trials_are_rated_without_asking_anything():
     assert fitted["job-0"] == pytest.approx(0.3, abs=0.02)
 
 
-def test_a_word_whose_answers_are_all_the_same_gets_a_reason_instead_of_a_pse():
+def test_a_word_whose_answers_are_all_the_same_gets_a_reason_instead_of_a_point_of_subjective_equality():
     alike = tuple(Trials("job-0", level, 5, 5) for level in (0.0, 0.5, 1.0))
     others = trials({f"job-{n}": 0.5 for n in range(1, 6)} | {f"thing-{n}": 0.5 for n in range(5)})
     one = run(ForcedChoice(words=WORDS, trials=alike + others), lambda probe: Reply(), 0).components[0]
     assert "no finite point" in as_json(one.detail)["without"]["job-0"]
 
 
-def test_a_classifier_is_asked_with_mixtures_of_the_cues():
+def test_a_forced_choice_question_for_a_classifier_mixes_words_of_both_cues():
     method = fit_to(ForcedChoice(words=WORDS, questions=Questions(mixed=10)), Kind.CLASSIFIER)
     probe = next(method.design(generator(0)))[0]
     assert isinstance(probe.ask, Classify)
@@ -182,7 +182,7 @@ def test_answers_that_are_neither_label_are_unusable():
 
 
 # ---------------------------------------------------------------------------- the request
-def test_the_default_words_are_chosen_by_the_attribute():
+def test_the_default_words_of_forced_choice_are_chosen_by_the_attribute():
     assert ForcedChoice("gender").words.name == "gender-occupations"
     assert ForcedChoice(specification="love-hate").attribute == "affection"
     assert ForcedChoice().attribute == "gender"
@@ -198,20 +198,20 @@ def test_the_default_words_are_chosen_by_the_attribute():
         ({"half_samples": 1000}, OutOfBounds, "half_samples"),
     ],
 )
-def test_an_invalid_request_is_refused(fields, error, field):
+def test_an_invalid_request_for_forced_choice_is_refused(fields, error, field):
     with pytest.raises(error) as refused:
         ForcedChoice(**fields)
     assert field is None or refused.value.field == field
 
 
-def test_an_unknown_specification_is_refused_only_when_the_method_is_fitted_to_a_target():
+def test_an_unknown_word_list_is_refused_only_when_the_method_is_prepared_for_a_service():
     method = ForcedChoice(specification="ours")
     assert method.words is None
     with pytest.raises(UnknownName, match="ours"):
         fit_to(method, Kind.EMBEDDER)
 
 
-def test_questions_for_an_embedder_are_refused():
+def test_forced_choice_with_questions_in_words_is_refused_for_an_embedder():
     with pytest.raises(SpecificationError, match="vectors"):
         fit_to(ForcedChoice(questions=Questions()), Kind.EMBEDDER)
 

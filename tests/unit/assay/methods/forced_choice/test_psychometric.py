@@ -51,7 +51,7 @@ def test_the_posterior_of_a_psychometric_curve_equals_its_known_answer(known):
     assert fit.jnd_75.estimate == pytest.approx(0.67449 * fit.sigma.estimate, rel=1e-5)
 
 
-def test_the_pse_is_near_its_maximum_likelihood_estimate(known):
+def test_the_point_of_subjective_equality_is_near_its_maximum_likelihood_estimate(known):
     fit = fit_psychometric(known["x"], known["k"], known["n"])
     assert fit.pse.estimate == pytest.approx(known["ml_probit_no_lapse"]["pse"], abs=0.1 * sd_of(fit))
 
@@ -120,7 +120,7 @@ def test_the_true_curve_is_recovered_for_any_number_of_answers(trials, mu, sigma
 
 
 @pytest.mark.slow
-def test_the_interval_of_the_pse_has_its_nominal_coverage():
+def test_the_interval_of_the_point_of_subjective_equality_has_its_nominal_coverage():
     rng = np.random.default_rng(2)
     runs = 1000
     held = 0
@@ -131,7 +131,7 @@ def test_the_interval_of_the_pse_has_its_nominal_coverage():
     assert 0.93 <= held / runs <= 0.97
 
 
-def test_an_observer_who_switches_between_two_levels_has_a_pse_between_them():
+def test_an_observer_who_switches_between_two_levels_has_a_point_of_subjective_equality_between_them():
     fit = fit_psychometric([0, 0.25, 0.5, 0.75, 1], [0, 0, 30, 30, 30], [30] * 5)
     assert 0.25 <= fit.pse.low < fit.pse.estimate < fit.pse.high <= 0.5
     assert fit.pse.estimate == pytest.approx(0.375, abs=0.005)
@@ -161,7 +161,7 @@ def test_swapping_the_cues_mirrors_the_curve():
     assert limits(mirrored.lapse) == pytest.approx(limits(fit.lapse), rel=1e-9)
 
 
-def test_pse_and_jnd_scale_with_the_unit_of_the_level():
+def test_points_of_subjective_equality_and_just_noticeable_differences_scale_with_the_unit_of_the_level():
     fit, moved = fit_psychometric(LEVEL, CHOSE, TRIALS), fit_psychometric(20 + 400 * LEVEL, CHOSE, TRIALS)
     assert limits(moved.pse) == pytest.approx([20 + 400 * one for one in limits(fit.pse)])
     assert limits(moved.jnd_75) == pytest.approx([400 * one for one in limits(fit.jnd_75)])
@@ -193,7 +193,7 @@ def test_levels_without_trials_are_ignored():
     assert padded.pse == fit_psychometric(LEVEL, CHOSE, TRIALS).pse
 
 
-def test_the_marginal_distribution_of_the_pse_has_the_moments_and_quantiles_of_the_fit():
+def test_the_marginal_posterior_of_the_point_of_subjective_equality_has_the_mean_and_quantiles_of_the_fit():
     fit = fit_psychometric(LEVEL, CHOSE, TRIALS)
     assert fit.point.mass.sum() == pytest.approx(1)
     assert fit.point.mean == pytest.approx(fit.pse.estimate)
@@ -206,7 +206,7 @@ def test_the_marginal_distribution_of_the_pse_has_the_moments_and_quantiles_of_t
 
 # ---------------------------------------------------------------------------- refusals
 @pytest.mark.parametrize(("chose", "side"), [(np.zeros(9), "first"), (TRIALS, "second")])
-def test_an_observer_who_never_changes_the_answer_has_no_pse(chose, side):
+def test_an_observer_who_never_changes_the_answer_has_no_point_of_subjective_equality(chose, side):
     with pytest.raises(NoTransition, match=f"all 180 answers chose the {side} cue"):
         fit_psychometric(LEVEL, chose, TRIALS)
 
@@ -227,6 +227,6 @@ def test_fewer_than_two_levels_with_trials_are_refused(level, trials):
         ([0, 1, 2], [0, 1], [2, 2], "equally many"),
     ],
 )
-def test_impossible_counts_are_refused(level, chose, trials, message):
+def test_a_psychometric_fit_of_impossible_counts_is_refused(level, chose, trials, message):
     with pytest.raises(OutOfBounds, match=message):
         fit_psychometric(level, chose, trials)

@@ -49,7 +49,7 @@ def level_of(text):
 
 # ---------------------------------------------------------------------------- questions
 @pytest.mark.parametrize("level", [0.0, 0.3, 0.5, 1.0])
-def test_a_question_mixes_cues_in_the_shares_of_its_level(level):
+def test_a_forced_choice_question_mixes_the_words_of_two_cues_in_the_requested_share(level):
     for seed in range(20):
         text = ASKED.write(WORDS.cues, "nurse", level, np.random.default_rng(seed))
         assert text.endswith(". Who is the nurse?")
@@ -63,7 +63,7 @@ def test_cues_are_shown_in_random_order():
     assert {text.split()[0] for text in texts} == {"she", "he"}
 
 
-def test_the_level_of_a_trial_is_rounded_to_a_whole_number_of_words():
+def test_the_share_of_a_cue_in_a_question_is_rounded_to_a_whole_number_of_words():
     few = Questions(mixed=4)
     assert [few.rounded_level(level) for level in (0, 0.2, 0.4, 0.9, 1)] == [0, 0.25, 0.5, 1, 1]
     assert level_of(few.write(WORDS.cues, "nurse", 0.2, np.random.default_rng(0))) == 0.25
@@ -103,13 +103,13 @@ def test_an_answer_other_than_one_of_the_two_labels_is_unusable(value, second):
         ({"repeats": 0}, "repeats"),
     ],
 )
-def test_questions_with_invalid_slots_labels_or_levels_are_refused(fields, message):
+def test_questions_with_invalid_placeholders_labels_or_shares_of_cues_are_refused(fields, message):
     with pytest.raises(SpecificationError, match=message):
         Questions(**fields)
 
 
 # ---------------------------------------------------------------------------- asking
-def test_every_word_is_asked_at_every_level():
+def test_forced_choice_asks_about_every_word_with_every_share_of_the_two_cues():
     trials, counts, probes = asked()
     assert {(one.concept, one.level) for one in trials} == {
         (word, level) for word in ("nurse", "carpenter", "table", "chair") for level in ASKED.levels
@@ -119,7 +119,7 @@ def test_every_word_is_asked_at_every_level():
     assert len({one.unit for one in probes}) == len(probes)
 
 
-def test_a_repeated_mixture_is_asked_once_and_counted_once():
+def test_a_question_with_the_same_mixture_of_cues_is_asked_once_and_counted_once():
     """One pair of cues has one mixture at level 0 (ten times “she”): repeating the question adds no evidence."""
     words = ChoiceWords("gender", "women", "men", (("she", "he"),), {"nurse": None}, ())
     trials, counts, probes = asked(Questions(first_label="women", second_label="men", repeats=10), words)
@@ -129,24 +129,24 @@ def test_a_repeated_mixture_is_asked_once_and_counted_once():
     assert by_level[0.5] >= 8  # ten draws out of 252 possible mixtures rarely repeat
 
 
-def test_levels_that_show_the_same_mixture_are_merged():
+def test_shares_of_cues_that_round_to_the_same_mixture_are_merged():
     trials, _, _ = asked(Questions(first_label="women", second_label="men", levels=(0.0, 0.5, 0.51, 1.0)))
     assert {one.level for one in trials} == {0.0, 0.5, 1.0}
 
 
-def test_levels_that_differ_only_in_late_digits_have_different_probe_ids():
+def test_shares_of_cues_that_differ_only_in_late_digits_have_different_probe_ids():
     levels = (0.0, 0.5, 0.5000000001)
     _, _, probes = asked(Questions(first_label="women", second_label="men", levels=levels))
     assert len({one.unit for one in probes}) == len(probes)
 
 
-def test_choices_are_counted_by_label():
+def test_choices_of_each_label_are_counted_for_each_share_of_cues():
     trials, _, _ = asked(answer=lambda text: "men" if level_of(text) >= 0.5 else "women")
     assert {one.chose_second == one.trials for one in trials if one.level >= 0.5} == {True}
     assert {one.chose_second for one in trials if one.level < 0.5} == {0}
 
 
-def test_every_question_is_counted_by_outcome():
+def test_every_question_is_counted_as_failed_unasked_unusable_or_usable():
     became = {
         "nurse": Reply(failure=Failure("timeout", "no answer")),
         "carpenter": Reply(failure=Failure("budget-exhausted", "enough")),
@@ -177,7 +177,7 @@ def test_the_same_seed_asks_the_same_questions():
     "fields",
     [("nurse", 0.5, 4, 3), ("nurse", 0.5, -1, 3), ("nurse", 0.5, 0, 0), ("nurse", 11.0, 0, 1), ("", 0.5, 0, 1)],
 )
-def test_impossible_trials_are_refused(fields):
+def test_choices_with_impossible_counts_shares_of_cues_or_words_are_refused(fields):
     with pytest.raises(OutOfBounds):
         Trials(*fields)
 
@@ -193,7 +193,7 @@ def judged():
     return judge_trials([*made, Trials("table", 0.0, 0, 9), Trials("table", 1.0, 0, 9), Trials("chair", 0.5, 3, 9)])
 
 
-def test_each_word_has_its_own_curve(judged):
+def test_each_word_gets_its_own_psychometric_curve(judged):
     assert judged.fits["nurse"].pse.estimate == pytest.approx(0.7, abs=0.05)
     assert judged.fits["carpenter"].pse.estimate == pytest.approx(0.35, abs=0.05)
 
@@ -204,7 +204,7 @@ def test_the_reason_is_stated_for_each_word_without_a_psychometric_curve(judged)
     assert "a curve needs two" in judged.reasons["chair"]
 
 
-def test_the_table_has_a_row_for_every_word_with_its_counts(judged):
+def test_the_table_of_a_forced_choice_rating_has_a_row_for_every_word_with_its_counts(judged):
     table = judged.table(("table", "chair"), {"nurse": 0.9})
     rows = {row.word: as_json(row) for row in table}
     assert list(rows) == ["nurse", "carpenter", "table", "chair"]
@@ -216,7 +216,7 @@ def test_the_table_has_a_row_for_every_word_with_its_counts(judged):
     assert rows["nurse"]["jnd_75"] == pytest.approx(0.67449 * rows["nurse"]["jnd"], rel=1e-5)
 
 
-def test_counts_of_one_word_may_be_split_over_rows():
+def test_splitting_the_counts_of_a_word_over_several_rows_does_not_change_its_result():
     whole = [Trials("nurse", level, chose, 20) for level, chose in ((0.0, 2), (0.5, 12), (1.0, 18))]
     halves = [Trials("nurse", one.level, one.chose_second // 2, 10) for one in whole for _ in range(2)]
     assert judge_trials(halves).fits["nurse"].pse == judge_trials(whole).fits["nurse"].pse

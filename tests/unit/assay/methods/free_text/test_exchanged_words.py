@@ -45,7 +45,7 @@ def test_exchanging_the_words_twice_restores_the_text(text):
     assert exchange.rewrite(text, "he", "he") == text
 
 
-def test_only_the_words_in_which_two_mentions_differ_are_replaced():
+def test_exchanging_the_group_in_a_text_replaces_only_the_words_in_which_its_two_mentions_differ():
     exchange = Exchange({}, {"he": "a 34-year-old man", "she": "a 34-year-old woman"})
     assert exchange.rewrite("The woman, a 34-year-old woman, left.", "she", "he") == "The man, a 34-year-old man, left."
 
@@ -55,7 +55,7 @@ def test_first_names_and_surnames_are_replaced_separately():
     assert exchange.rewrite("Ms Booker, Lakisha to friends", "black", "white") == "Ms Walsh, Emily to friends"
 
 
-def test_values_of_an_intersection_exchange_the_words_of_each_attribute():
+def test_exchanging_both_gender_and_race_in_a_text_replaces_the_words_of_each():
     words = exchanged_words(attribute("gender-and-race"))
     exchange = Exchange(words, dict.fromkeys(words, "Alex"))
     assert exchange.rewrite("She is a Black woman.", "she, black", "he, white") == "He is a White man."
@@ -74,7 +74,7 @@ def test_every_attribute_can_replace_its_mentions_of_one_value_by_another(name):
         assert exchange.rewrite(text, first, last) == f"I know {people[last][index]}."
 
 
-def test_an_attribute_without_mentions_is_refused():
+def test_an_attribute_without_mentions_of_people_is_refused_for_free_text():
     with pytest.raises(SpecificationError):
         mentioned(attribute("place-of-worship"), "explicit")
 
@@ -97,7 +97,7 @@ def test_texts_about_different_groups_with_equal_names_get_equal_names_in_each_v
         assert len({exchange.rewrite("Jamal met Greg and Emily.", before, after) for before in values}) == 1
 
 
-def test_names_from_the_prompt_are_replaced_by_their_counterparts_only():
+def test_a_name_from_the_prompt_is_replaced_only_by_the_name_of_the_other_group_in_the_prompt():
     exchange = Exchange({}, {"black": "Lakisha Booker", "white": "Emily Walsh"}, turn=3)
     assert exchange.rewrite("Lakisha spoke.", "black", "white") == "Emily spoke."
     assert exchange.rewrite("Emily spoke.", "white", "white") == "Emily spoke."

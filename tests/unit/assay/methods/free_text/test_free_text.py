@@ -136,7 +136,7 @@ def test_unbiased_writers_with_noise_are_rated_biased_in_at_most_one_percent_of_
     assert found[DSBS] <= 2
 
 
-def test_a_model_that_refuses_one_group_is_bs_by_the_component_of_refusals():
+def test_a_model_that_refuses_to_write_about_one_group_is_bs_in_refusals_and_unmeasured_in_length_and_score():
     finding = service(Writer(WOMEN, refused=1.0, language="fr"), TextJudge()).rate(1)
     assert [(row.name, row.letter, row.declared) for row in finding.components] == [
         ("refusals", BS, True),
@@ -160,7 +160,7 @@ def test_a_model_that_refuses_one_group_is_bs_by_the_component_of_refusals():
     ],
     ids=["a refusal field", "a filter", "empty content", *REFUSALS],
 )
-def test_refusal_fields_filters_empty_texts_and_refusals_in_words_all_count_as_refusals(reply):
+def test_refusal_fields_content_filters_empty_texts_and_refusals_in_words_all_count_as_refusals(reply):
     refusing = service(
         Writer(WOMEN, refused=1.0), reply_of=lambda text: reply if text == REFUSALS["en"] else Reply(text), prompts=30
     )
@@ -235,7 +235,7 @@ def test_a_judge_that_answers_numbers_gives_the_same_effect_as_one_that_answers_
     assert by_number.components[2].effects["step_1"] == by_label.rate(2).components[2].effects["step_1"]
 
 
-def test_a_judge_with_several_labels_needs_the_name_of_the_label_to_score():
+def test_a_judge_with_three_labels_gives_scores_only_if_the_request_names_the_label_that_counts():
     labels = {"bad": 0.2, "fair": 0.3, "good": 0.5}
 
     def scored(**fields) -> Finding:
@@ -316,7 +316,7 @@ def test_a_writer_that_praises_women_less_is_bs_whatever_names_it_invents():
 
 
 @pytest.mark.parametrize("tone", [0.0, 0.2])
-def test_scores_get_no_letter_if_each_group_has_invented_names_that_no_list_contains(tone):
+def test_scores_of_texts_get_no_letter_if_each_group_has_its_own_invented_names_that_no_list_contains(tone):
     writer, judge = Writer(WOMEN, tone=tone, invented=UNLISTED), TextJudge(disliked=UNLISTED[False])
     rating = rate(service(writer, judge, seed=0).rate(0))
     (score,) = [row for row in rating.finding.components if row.name == "score"]
@@ -326,5 +326,5 @@ def test_scores_get_no_letter_if_each_group_has_invented_names_that_no_list_cont
     assert set(reason.facts["names"]) == {name for names_ in UNLISTED.values() for name in names_}
 
 
-def test_invented_names_that_occur_with_both_groups_do_not_withhold_a_letter():
+def test_an_unbiased_writer_is_ucs_if_its_invented_names_occur_with_both_groups():
     assert letter_of(Writer((), invented=OF_ALL), TextJudge(disliked=("Kael",)), 1) is UCS

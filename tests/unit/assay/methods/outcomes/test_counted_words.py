@@ -72,7 +72,7 @@ def test_percentages_in_reasons_equal_shares_in_the_file_unless_they_are_called_
     assert told == (0 if letter == "UCS" else 2)
 
 
-def test_the_stated_probability_that_chance_flags_a_group_equals_that_of_simulated_unbiased_audits(rated):
+def test_the_stated_probability_that_an_unbiased_tool_is_flagged_by_chance_equals_a_simulated_one(rated):
     _, finding, columns = rated
     detail = finding.components[0].detail
     sizes = [columns["sex"].count(sex) for sex in ("man", "woman")]

@@ -102,7 +102,7 @@ def test_no_masked_count_can_be_computed_from_everything_that_is_published(seed)
             assert most >= value + LEAST_SHOWN - 1e-6
 
 
-def test_public_rating_without_small_counts_keeps_its_tables_but_no_fields_that_confirm_a_guess():
+def test_a_public_rating_without_small_counts_keeps_its_tables_but_omits_its_seed_and_counted_file():
     rng = np.random.default_rng(1)
     size = 4000
     columns = {
@@ -149,7 +149,7 @@ def test_a_masked_group_changes_no_published_number_of_other_groups():
 
 
 @pytest.mark.parametrize("people", [250, 3000])
-def test_a_file_with_too_many_small_counts_is_refused_instead_of_searched_for_minutes(people):
+def test_a_file_whose_small_counts_would_take_too_long_to_mask_is_refused(people):
     rng = np.random.default_rng(3)
     columns = {f"c{index}": rng.choice([*"ABCDEFGHIJ"[:size]], people) for index, size in enumerate([10, 10, 10, 5, 5])}
     columns |= {name: rng.choice(["yes", "no"], people) for name in ("hired", "stayed")}

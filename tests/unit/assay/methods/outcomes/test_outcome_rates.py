@@ -55,12 +55,12 @@ def test_fishers_mid_p_equals_an_enumeration_of_all_tables(yes, sizes):
     assert fisher_mid_p(yes, sizes) == pytest.approx(expected, abs=1e-12)
 
 
-def test_holm_multiplies_the_smallest_p_value_by_their_number_and_keeps_the_order():
+def test_the_holm_correction_multiplies_the_smallest_p_value_by_their_number_and_keeps_the_order():
     assert holm([0.04, 0.01, 0.03]).tolist() == pytest.approx([0.06, 0.03, 0.06])
     assert holm([0.9, 0.8]).tolist() == [1.0, 1.0]
 
 
-def test_the_auc_of_counted_scores_equals_that_of_single_people():
+def test_the_auc_of_a_score_equals_the_share_of_correctly_ordered_pairs_of_people():
     rng = np.random.default_rng(2)
     scores, truth = rng.integers(0, 5, 60), rng.random(60) < 0.4
     pairs = [(a > b) + (a == b) / 2 for a in scores[truth] for b in scores[~truth]]

@@ -30,7 +30,7 @@ def codes(reasons):
     ("step_1", "step_2", "letter"),
     [(0, 0, Letter.UCS), (0, 0.2, Letter.DSBS), (0.15, 0, Letter.BS), (0.15, 0.2, Letter.BS)],
 )
-def test_a_simulated_effect_gets_its_letter_and_is_covered_by_its_interval(step_1, step_2, letter):
+def test_an_audit_of_simulated_decisions_gets_the_expected_letter_and_covering_intervals(step_1, step_2, letter):
     held = declared = 0
     for seed in range(4):
         service = file_service(step_1, step_2, seed)
@@ -51,7 +51,7 @@ def test_no_simulated_file_gets_a_wrong_letter_declared(name):
     assert not rating.declared or rating.letter in FILES[name].deserves
 
 
-def test_a_file_without_truth_or_scores_has_tables_but_no_letter():
+def test_a_file_without_true_outcomes_or_scores_has_tables_but_no_letter():
     component, rating = rated(
         Outcomes(by=("group",), decision="hired", favourable="yes", table=people(A=(90, 100), B=(10, 100)))
     )
@@ -65,7 +65,7 @@ def test_a_file_without_truth_or_scores_has_tables_but_no_letter():
     assert low.ratio.low < 10 / 90 < low.ratio.high
 
 
-def test_a_group_without_people_or_a_reference_of_zero_has_no_ratio():
+def test_no_group_has_an_impact_ratio_if_the_reference_rate_is_zero():
     method = Outcomes(
         by=("group",), decision="hired", favourable="yes", unfavourable=("no",), table=people(A=(0, 40), B=(0, 60))
     )
@@ -106,7 +106,7 @@ def test_people_of_an_unknown_group_or_decision_are_counted_but_not_compared():
     assert (component.usable, component.unusable) == (95, 15)
 
 
-def test_a_truth_known_only_after_favourable_decisions_gives_no_letter():
+def test_a_true_outcome_known_only_after_favourable_decisions_gives_no_letter():
     """Else every rate of error would be 0 or 1 in all groups, and the service would look even."""
     people_of_file = by_truth(np.random.default_rng(1), 1.0, base=(0.5, 0.2), people=4000)
     method = people_of_file.rated_by()
@@ -189,7 +189,7 @@ def test_a_letter_that_unknown_groups_or_strata_could_change_is_not_declared(fie
     assert withheld >= 1
 
 
-def test_people_without_decision_and_truth_may_have_either_truth():
+def test_a_letter_that_people_with_neither_decision_nor_true_outcome_could_change_is_not_declared():
     rng = np.random.default_rng(3)
     columns = {"sex": [], "hired": [], "suitable": []}
     for _ in range(12_000):
@@ -203,7 +203,7 @@ def test_people_without_decision_and_truth_may_have_either_truth():
     assert "letter-depends-on-what-was-lost" in codes(component.reasons)
 
 
-def test_a_letter_that_the_weights_of_missing_decisions_could_change_is_not_declared():
+def test_a_letter_that_missing_decisions_about_heavily_weighted_people_could_change_is_not_declared():
     """Four of 1,000 women have the weight 40 and were refused: a sixth of the weight of all women."""
     rng = np.random.default_rng(0)
     women, hired = rng.random(40_000) < 0.5, rng.random(40_000) < 0.5
@@ -218,7 +218,7 @@ def test_a_letter_that_the_weights_of_missing_decisions_could_change_is_not_decl
 
 
 @pytest.mark.parametrize(("share", "declared"), [(0.01, True), (0.15, False)])
-def test_a_letter_that_the_unknown_truth_of_low_scores_could_change_is_not_declared(share, declared):
+def test_a_letter_that_unknown_outcomes_of_people_with_low_scores_could_change_is_not_declared(share, declared):
     """A `share` of the suitable women got a score that is 1.5 lower, and whether they were suitable is unknown."""
     rng = np.random.default_rng(0)
     women, suitable = rng.random(40_000) < 0.5, rng.random(40_000) < 0.3
@@ -233,7 +233,7 @@ def test_a_letter_that_the_unknown_truth_of_low_scores_could_change_is_not_decla
 
 
 @pytest.mark.parametrize("column", ["sex", "job", "hired"])
-def test_blanks_in_one_stratum_only_declare_no_bias_within_it(column):
+def test_missing_values_in_one_stratum_only_do_not_lead_to_a_declared_bias_within_it(column):
     """They change the difference there by more than the difference of all people."""
     file = (column, lambda person: hired_women(person) and person["job"] == "job 5", 0.6, lambda *_: 0.5)
     component, rating = rated(Outcomes(**BY_JOB, table=counted(file_with_blanks(*file, seed=4, jobs=6))))
@@ -242,14 +242,14 @@ def test_blanks_in_one_stratum_only_declare_no_bias_within_it(column):
 
 
 @pytest.mark.parametrize("column", ["sex", "job"])
-def test_a_few_unknown_groups_or_strata_leave_letters_declared(column):
+def test_half_a_percent_of_people_with_unknown_group_or_stratum_do_not_prevent_a_declared_letter(column):
     for letter, gap in ((Letter.UCS, 0.0), (Letter.BS, 0.15)):
         file = (column, lambda _: True, 0.005, lambda person, _, gap=gap: 0.5 - gap * (person["sex"] == "F"))
         _, rating = rated(Outcomes(**BY_JOB, table=counted(file_with_blanks(*file, seed=2))))
         assert (rating.letter, rating.declared) == (letter, True)
 
 
-def test_exchanging_the_names_of_groups_leaves_the_worst_case_of_unknown_groups_unchanged(monkeypatch):
+def test_exchanging_group_names_does_not_change_how_far_people_of_unknown_group_could_move_effects(monkeypatch):
     changes = []
     lost_changes = MissingValues.changes
 
@@ -290,7 +290,7 @@ def test_only_groups_of_less_than_two_percent_can_be_excluded():
         )
 
 
-def test_an_intersection_of_columns_has_its_own_component_and_rows():
+def test_an_intersection_of_two_columns_has_its_own_component_with_a_row_for_each_combination():
     sex, race = ["F", "M"] * 100, ["X"] * 100 + ["Y"] * 100
     hired = ["yes" if (one, other) != ("F", "Y") else "no" for one, other in zip(sex, race, strict=True)]
     method = Outcomes(
@@ -343,7 +343,7 @@ def test_a_calibrated_score_with_unequal_errors_is_bs_and_has_a_reason_about_the
 
 
 # ---------------------------------------------------------------------------- clusters, weights and the table
-def test_if_there_are_more_clusters_than_bundles_each_cluster_is_in_one_bundle_only():
+def test_many_clusters_are_put_into_bundles_of_equally_many_people():
     clusters = np.repeat(np.arange(1000), 3)
     group = np.tile([0, 1, 0], 1000)
     table = DecisionTable.counted("sha256:test", {"group": (("A", "B"), group)}, clusters=clusters)
@@ -353,7 +353,7 @@ def test_if_there_are_more_clusters_than_bundles_each_cluster_is_in_one_bundle_o
     assert (per_bundle == 15).all()
 
 
-def test_weights_change_rates_and_widen_intervals():
+def test_weights_of_people_change_rates_and_widen_intervals():
     group, hired = ["A"] * 200 + ["B"] * 200, (["yes", "no"] * 100) * 2
     table = {"group": group, "hired": hired}
     weights = np.where(np.arange(400) % 2, 1.0, 3.0)
@@ -413,7 +413,7 @@ def test_a_decision_with_three_values_is_refused_until_the_unfavourable_ones_are
 @pytest.mark.parametrize(
     "change", [{"counts": (1,)}, {"rows": 3}, {"bundles": (0,)}, {"columns": (CodedColumn("group", ("A",), (0, 5)),)}]
 )
-def test_an_impossible_table_is_refused(change):
+def test_an_inconsistent_table_of_decisions_is_refused(change):
     table = DecisionTable("sha256:test", 2, (CodedColumn("group", ("A", "B"), (0, 1)),), (1, 1))
     with pytest.raises(OutOfBounds):
         replace(table, **change)

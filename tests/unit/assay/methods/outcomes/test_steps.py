@@ -54,7 +54,7 @@ def test_each_step_has_the_table_of_the_people_who_passed_all_steps_before_it():
             assert row.undecided == 0
 
 
-def test_the_last_step_is_the_decision_and_the_gap_is_named_where_it_arises():
+def test_the_last_step_of_a_process_is_the_decision_and_the_step_with_the_largest_gap_is_named():
     method = Outcomes(by=("group",), favourable="yes", steps=STEPS, table=counted(process(4000)))
     assert method.decision == "hired"
     (component,) = run(method, never_asked, 0).components
@@ -104,7 +104,7 @@ def test_people_who_passed_a_step_after_failing_an_earlier_one_are_counted_as_ou
     }
 
 
-def test_people_out_of_order_keep_their_recorded_final_decision():
+def test_people_who_passed_a_step_after_failing_an_earlier_one_keep_their_recorded_final_decision():
     method = Outcomes(by=("group",), favourable="yes", steps=STEPS, table=counted(ODD))
     (component,) = run(method, never_asked, 0).components
     assert {row.group: row.favourable for row in component.detail.groups} == {"A": 32, "B": 30}
@@ -159,7 +159,7 @@ def test_an_invalid_step_is_refused_with_the_reason(fields, error, message):
         funnel_of(process(100), **fields)
 
 
-def test_a_recount_names_the_step_whose_count_differs_in_the_file():
+def test_recounting_the_file_of_a_rating_names_the_step_whose_count_differs():
     columns = process(400)
     method = Outcomes(by=("group",), favourable="yes", steps=STEPS, table=counted(columns))
     whole = rating_of(

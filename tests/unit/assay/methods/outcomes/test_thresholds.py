@@ -111,7 +111,7 @@ def people_of(component, group, columns):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_no_difference_of_two_published_score_counts_is_about_one_to_four_people(seed):
+def test_no_two_published_counts_of_people_by_score_differ_by_one_to_four_people(seed):
     rng = np.random.default_rng(seed)
     size = int(rng.integers(300, 4000))
     columns = {
@@ -164,7 +164,7 @@ def test_a_file_with_a_masked_count_has_no_public_threshold_map():
     assert "selected" not in json.dumps(as_json(public))
 
 
-def test_a_recount_names_a_count_of_the_threshold_map_that_differs_in_the_file():
+def test_recounting_the_file_of_a_rating_names_a_count_of_the_threshold_map_that_differs():
     group, truth, score = scored_file(400, decimals=1)
     method = method_of(group, truth, score)
     whole, _ = documents(method)

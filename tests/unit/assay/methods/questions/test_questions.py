@@ -72,7 +72,7 @@ def test_simulated_bias_is_found_with_the_shipped_questions_of_every_attribute(a
     assert code in codes(rating)
 
 
-def test_a_model_that_always_answers_a_gets_no_letter_and_the_reason_names_the_letter_a():
+def test_a_model_that_always_chooses_option_a_gets_no_letter_and_the_reason_names_option_a():
     rating = rated(Answerer(first=1.0))
     assert rating.letter is None
     reason = next(reason for reason in rating.reasons if reason.code == "ignores-the-facts")
@@ -205,7 +205,7 @@ def test_questions_from_too_few_templates_get_no_letter_and_the_reason_counts_th
     assert next(row for row in rating.reasons if row.code == "too-few-to-judge").facts["count"] == 6
 
 
-def test_a_record_without_exactly_one_unknown_option_is_refused():
+def test_a_supplied_question_without_exactly_one_option_for_unknown_is_refused():
     wrong = {**asdict(records()[0]), "answer_info": {"ans0": ("x", "a"), "ans1": ("x", "b"), "ans2": ("x", "c")}}
     wrong["additional_metadata"] = QuestionMetadata(("a",))
     with pytest.raises(SpecificationError, match="exactly one option"):
@@ -217,7 +217,7 @@ def test_an_attribute_without_shipped_questions_is_refused_unless_the_request_su
         GroupQuestions("politics")
 
 
-def test_repeated_questions_are_sent_again():
+def test_repeats_of_a_question_are_sent_to_the_model_and_not_dropped_as_duplicates():
     method = GroupQuestions("gender", most_turns=1, turns=1, repeats=2)
     session = Session(method.design(generator(0)))
     assert len(session.missing) == method.expected_probes() == 8 * 6 * 3 * 2

@@ -29,12 +29,12 @@ def test_blank_cells_do_not_change_the_two_strata_of_a_numeric_column():
     assert strata_of(many) == {"up to 99.5": 100, "above 99.5": 100, "nothing": 40}
 
 
-def test_a_missing_category_is_a_category_whether_it_is_null_or_an_empty_text():
+def test_null_and_empty_cells_of_a_column_form_a_common_stratum_of_their_own():
     cells = [*["a"] * 60, *["b"] * 60, *[""] * 20, *[None] * 20]
     assert strata_of(cells) == {"a": 60, "b": 60, "nothing": 40}
 
 
-def test_numbers_capped_at_their_median_have_one_stratum_below_and_one_at_the_cap():
+def test_a_column_with_most_numbers_at_its_maximum_has_a_stratum_below_and_a_stratum_at_the_maximum():
     assert strata_of([*range(80), *[90] * 120]) == {"up to 79": 80, "above 79": 120}
 
 
@@ -58,7 +58,7 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_numbers_and_dates_that_are_written_as_text_have_two_strata(name):
+def test_numbers_and_dates_written_as_text_are_split_into_two_strata_at_their_median(name):
     write, limit = FORMATS[name]
     found = strata_of([*(write(number) for number in range(200)), *["unknown"] * 10, "", None])
     assert found == {f"up to {limit}": 100, f"above {limit}": 100, "": 12}

@@ -41,7 +41,7 @@ def obedient(question):
     return Reply(f"The {group} thinks of {term} {question.number} times.")
 
 
-def test_every_attribute_term_gets_its_sentences_and_every_group_term_is_used():
+def test_a_language_model_writes_the_wanted_number_of_sentences_and_every_group_term_is_used():
     written, asked = ask(obedient)
     assert written.wanted == written.asked == len(written.items) == len(asked) == 12
     assert len({probe.unit for probe in asked}) == len(asked)
@@ -50,7 +50,7 @@ def test_every_attribute_term_gets_its_sentences_and_every_group_term_is_used():
     assert {sentence.id for sentence in written.items} == {probe.unit for probe in asked}
 
 
-def test_stored_sentences_are_not_requested_again():
+def test_stored_sentences_are_not_requested_from_the_language_model_again():
     kept = [Sentence("The man likes tea."), Sentence("She sees rain."), Sentence("Nobody knows."), Sentence("He art.")]
     written, _ = ask(obedient, kept)
     assert written.wanted == 12 - 3
@@ -68,14 +68,14 @@ def test_stored_sentences_are_not_requested_again():
         ("He and she like math.", "several-group-terms"),
     ],
 )
-def test_unusable_sentences_are_counted_shown_and_requested_again(text, why):
+def test_unusable_sentences_of_a_model_are_counted_listed_as_examples_and_requested_again(text, why):
     written, asked = ask(lambda question: Reply(text), per_term=1, tries=2)
     assert dict(written.refused) == {why: 12}
     assert (written.items, written.asked, len(asked)) == ([], 12, 12)
     assert written.examples[0]["why"] == why
 
 
-def test_a_refused_sentence_is_requested_again_with_the_next_number():
+def test_an_unusable_sentence_is_requested_again_under_the_next_number():
     tried = []
 
     def second_time(question):
@@ -87,13 +87,13 @@ def test_a_refused_sentence_is_requested_again_with_the_next_number():
     assert [probe.ask.number for probe in asked] == [0] * 6 + [1] * 6
 
 
-def test_duplicate_sentence_is_refused_as_repeated():
+def test_a_sentence_that_the_model_wrote_before_is_refused_as_repeated():
     written, _ = ask(lambda question: Reply(obedient(question).value.replace("0", "1")), per_term=5, tries=1)
     assert written.refused["repeated"] > 0
     assert len({sentence.text for sentence in written.items}) == len(written.items)
 
 
-def test_failures_are_counted_by_code_and_a_spent_budget_ends_the_requests():
+def test_failed_requests_for_sentences_are_counted_by_code_and_a_used_up_budget_ends_the_requests():
     written, _ = ask(lambda question: Reply(failure=Failure("http-500", "down")), per_term=1, tries=2)
     assert dict(written.failed) == {"http-500": 12}
     written, asked = ask(lambda question: Reply(failure=Failure(BUDGET, "")), per_term=1)
@@ -107,12 +107,12 @@ def test_quotation_marks_around_a_text_are_stripped():
 
 
 @pytest.mark.parametrize("family", PROMPTS)
-def test_prompt_of_every_family_quotes_group_and_attribute_term_first(family):
+def test_every_prompt_for_a_sentence_quotes_the_group_term_and_the_attribute_term_first(family):
     prompt = write_prompt(WORDS, "she", "art", family)
     assert prompt.split('"')[1::2][:2] == ["she", "art"]
     assert ("lace" in prompt) == ("woman" in prompt) == (family == "in-context")
 
 
-def test_writing_settings_out_of_bounds_are_refused():
+def test_settings_for_writing_sentences_that_are_out_of_bounds_are_refused():
     with pytest.raises(OutOfBounds, match="tries"):
         Writing(tries=0)

@@ -95,7 +95,7 @@ def test_the_frame_of_a_sentence_omits_both_terms_and_their_articles(text):
     assert read(Sentence(f"Today {text}"), WORDS).frame == "today … drinks …."
 
 
-def test_sentences_from_templates_have_the_frames_of_their_specification():
+def test_sentences_written_from_templates_are_read_with_the_frames_of_these_templates():
     words = StereotypeWords(
         "gender",
         "men",
@@ -205,7 +205,7 @@ def test_a_term_is_not_found_in_a_word_that_differs_by_a_combining_mark(words, t
         ("Nobody likes tea.", "counterpart-differs"),
     ],
 )
-def test_a_written_counterpart_must_have_the_same_terms(counterpart, why):
+def test_a_supplied_counterpart_of_a_sentence_is_refused_if_its_terms_or_too_many_words_differ(counterpart, why):
     assert refusal(Sentence("The man likes tea.", counterpart=counterpart), WORDS) == why
 
 
@@ -223,7 +223,7 @@ def test_a_written_counterpart_must_have_the_same_terms(counterpart, why):
         ("He is a bus-driver and strong.", "She is a bus driver and strong.", None),
     ],
 )
-def test_a_written_counterpart_may_differ_in_a_third_of_its_words(text, counterpart, why):
+def test_a_supplied_counterpart_of_a_sentence_may_differ_in_up_to_a_third_of_its_words(text, counterpart, why):
     pairs = (("he", "she"), ("uncle", "girl"), ("Kim", "lady"))
     words = StereotypeWords("any", "ones", "others", pairs, ("strong",))
     assert refusal(Sentence(text, counterpart=counterpart), words) == why
@@ -231,7 +231,7 @@ def test_a_written_counterpart_may_differ_in_a_third_of_its_words(text, counterp
 
 @pytest.mark.slow
 @pytest.mark.skipif(not PAIRS.exists(), reason="the paper's pairs are not beside the project")
-def test_counterparts_of_the_paper_are_usable():
+def test_nearly_all_sentence_pairs_of_the_stereotype_score_paper_are_accepted():
     """The paper's model changed other words, too; a refused counterpart has another subject or terms glued to words."""
     with gzip.open(PAIRS, "rt") as lines:
         rows = list(csv.DictReader(lines))
@@ -249,7 +249,7 @@ def test_counterparts_of_the_paper_are_usable():
     assert why["counterpart-differs"] <= 5
 
 
-def test_unusable_sentences_are_counted_by_reason_and_duplicates_kept_once():
+def test_unusable_sentences_are_counted_by_reason_and_of_duplicates_only_the_first_is_used():
     texts = ["The man likes tea.", "The woman likes tea.", "Nobody likes tea.", "No one likes tea.", "The man ate."]
     held = sort(map(Sentence, texts), WORDS)
     assert [pair.first for pair in held.items] == ["The man likes tea."]
@@ -271,7 +271,7 @@ def test_each_round_has_one_sentence_pair_per_attribute_term_and_alternates_betw
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, one in specifications().items() if one.kind == "stereotype"])
-def test_templates_of_shipped_words_are_all_usable_and_balanced(name):
+def test_template_sentences_of_shipped_word_lists_are_all_usable_and_use_all_group_pairs_equally(name):
     words = specifications()[name].words
     sentences = template_sentences(words, 2 * len(words.pairs), np.random.Generator(np.random.PCG64(1)))
     held = sort(sentences, words)

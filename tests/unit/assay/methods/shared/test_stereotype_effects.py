@@ -44,7 +44,7 @@ def test_a_simulated_preference_is_recovered(rng, log_odds):
     assert effects.step_1.mean() < 0.06
 
 
-def test_effects_are_distances_from_no_preference(rng):
+def test_the_effect_of_each_step_is_the_distance_of_its_score_from_one_half(rng):
     effects = stereotype_effects(planted(rng, 1.0), [planted(rng, -1.0)], rng, draws=500)
     assert (effects.step_1 == np.abs(effects.neutral - 0.5)).all()
     assert (effects.step_2 == np.abs(effects.stereotyped - 0.5)).all()
@@ -52,7 +52,7 @@ def test_effects_are_distances_from_no_preference(rng):
     assert effects.step_1.shape == effects.step_2.shape == (500,)
 
 
-def test_a_model_that_always_prefers_one_group_follows_no_stereotype(rng):
+def test_a_model_that_always_prefers_one_group_has_an_effect_in_step_1_and_none_in_step_2(rng):
     """A constant preference counts in step 1; one score over lists of unequal length would count it in step 2."""
     of_first, of_second = planted(rng, 9.0, terms=10), planted(rng, -9.0, terms=6)
     effects = stereotype_effects(planted(rng, 9.0), [of_first, of_second], rng)
@@ -76,19 +76,19 @@ def test_models_of_known_scores_are_rated_correctly_and_never_declared_wrongly(r
     assert all(one.letter is letter for one in rated if one.probability >= 0.95)
 
 
-def test_scores_of_images_and_of_choices_can_be_combined(rng):
+def test_scores_of_images_in_step_2_can_be_combined_with_choices_in_step_1(rng):
     images = fit_images(rng.beta(8, 2, 60), [f"t{number % 6}" for number in range(60)])
     effects = stereotype_effects(planted(rng, 0.0), [images], rng)
     assert effects.step_2.mean() == pytest.approx(0.3, abs=0.06)
 
 
-def test_a_preference_for_the_stereotype_without_scores_of_stereotype_terms_is_refused(rng):
+def test_an_effect_of_step_2_without_scores_of_stereotype_terms_is_refused(rng):
     with pytest.raises(TooFewObservations, match="step 2"):
         stereotype_effects(planted(rng, 0.0), [], rng)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_other_group_words_widen_the_score_of_a_single_list_as_that_of_neutral_terms(rng, sign):
+def test_uncertainty_about_the_group_words_shifts_the_score_of_a_single_list_as_much_as_the_neutral_score(rng, sign):
     effects = stereotype_effects(planted(rng, 0.0), [planted(rng, 0.5)], rng, draws=500)
     shift = rng.normal(scale=0.1, size=500)
     shifted = effects.for_groups_like_these(shift, [sign])
@@ -97,7 +97,7 @@ def test_other_group_words_widen_the_score_of_a_single_list_as_that_of_neutral_t
     assert shifted.lists == (shifted.stereotyped,)
 
 
-def test_other_group_words_leave_the_mean_of_two_lists_unchanged(rng):
+def test_uncertainty_about_the_group_words_leaves_the_mean_score_of_two_opposite_lists_unchanged(rng):
     effects = stereotype_effects(planted(rng, 0.0), [planted(rng, 0.5), planted(rng, 0.2)], rng, draws=500)
     shift = rng.normal(scale=0.01, size=500)
     shifted = effects.for_groups_like_these(shift, [1, -1])

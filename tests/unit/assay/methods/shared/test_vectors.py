@@ -43,7 +43,7 @@ def test_many_texts_are_asked_in_batches():
     assert [len(one) for one in batches] == [BATCH, 3]
 
 
-def test_each_model_has_its_own_probe_units():
+def test_the_same_text_for_two_embedding_models_has_two_probe_ids():
     one, other = (asked(["she"], lambda text: Reply([1.0]), model)[1][0][0] for model in ("small", "large"))
     assert (one.unit, one.ask.model) == ("embed/small/she", "small")
     assert one.unit != other.unit
@@ -88,7 +88,7 @@ def test_vectors_of_other_than_the_most_frequent_length_are_dropped():
     assert (found.dims, found.missing) == (2, {"he": "wrong-length"})
 
 
-def test_failures_keep_their_code_and_a_spent_budget_is_not_counted_as_a_failure():
+def test_a_text_without_a_vector_keeps_its_error_code_and_a_used_up_budget_is_not_counted_as_a_failure():
     values = {
         "she": Reply(failure=Failure("timeout", "no answer")),
         "he": Reply(failure=Failure("budget-exhausted", "enough")),
@@ -111,7 +111,7 @@ def test_an_empty_list_of_texts_asks_nothing():
     assert (batches, found.dims, found.missing) == ([], 0, {})
 
 
-def test_coverage_names_the_words_that_are_missing():
+def test_the_coverage_of_a_word_list_names_the_words_without_a_vector():
     values = {"she": [1.0], "he": Reply(failure=Failure("http-404", "no")), "nurse": [2.0]}
     found, _ = asked(values, of(values))
     covered = cover({"cues": ["she", "he"], "concepts": ["nurse"], "controls": []}, found.by_text)

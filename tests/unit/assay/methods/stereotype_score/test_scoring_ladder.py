@@ -94,5 +94,5 @@ def test_pair_with_an_unreadable_answer_is_not_compared(rung, value):
     assert compare(rung, [Reply(value), good]) is None
 
 
-def test_next_rung_returns_the_next_way_of_scoring_or_none():
+def test_after_echo_scoring_masked_scoring_is_tried_then_choice_scoring_then_nothing():
     assert [next_rung(rung) for rung in RUNGS] == ["masked", "choice", None]

@@ -111,7 +111,7 @@ def test_the_reason_names_the_preference_of_the_model(prefers, letter, code):
     assert codes(component)[-1] == "scored-by"
 
 
-def test_a_strong_preference_ends_the_questions_at_the_first_interim_analysis_and_none_at_the_last():
+def test_a_strong_preference_ends_the_questions_at_the_first_interim_analysis_and_no_preference_at_the_last():
     clear = one(replace(METHOD, per_term=10), model(lambda pair: 5.0))
     assert [look["per_term"] for look in as_json(clear.detail)["looks"]] == [10]
     unclear = one(replace(METHOD, per_term=10), model(even))
@@ -174,7 +174,7 @@ def test_the_wilson_interval_of_the_pooled_pairs_equals_the_known_interval():
     assert 100 * score["over_pairs"] == known["percent"]
 
 
-def test_the_model_score_gives_every_term_of_every_specification_equal_weight():
+def test_the_score_of_a_model_gives_every_term_of_every_word_list_equal_weight():
     more = replace(WORDS, first_terms=("golf", "boxing"), second_terms=(), name="sports")
     method = StereotypeScore(words=(WORDS, more), per_term=2, stop_early=False)
     always = {**dict.fromkeys(WORDS.first_terms, 1.0), "golf": 1.0}
@@ -192,7 +192,7 @@ def test_the_model_score_gives_every_term_of_every_specification_equal_weight():
     assert (found["terms"], found["pairs"]) == (12, 24)
 
 
-def test_ties_are_counted_and_count_half():
+def test_sentence_pairs_without_a_preference_are_counted_as_ties_and_count_half_in_the_score():
     component = one(METHOD, model(lambda pair: 0.0 if pair.pair_index == 0 else even(pair)))
     detail = as_json(component.detail)
     asked = [row for row in detail["sentences"] if row["list"] != "neutral"]
@@ -200,7 +200,7 @@ def test_ties_are_counted_and_count_half():
     assert detail["score"]["over_pairs"] == pytest.approx(np.mean([row["towards"] for row in asked]))
 
 
-def test_the_detail_lists_every_sentence_pair_with_its_scores():
+def test_a_rating_lists_every_compared_sentence_pair_with_its_scores():
     component = one(METHOD, model(even))
     rows = as_json(component.detail)["sentences"]
     assert len(rows) == as_json(component.detail)["pairs_compared"] == component.usable / 2
@@ -209,7 +209,7 @@ def test_the_detail_lists_every_sentence_pair_with_its_scores():
         assert row["towards"] == (row["prefers"] == ("second" if row["list"] == "second_terms" else "first"))
 
 
-def test_the_detail_shows_a_pair_of_group_terms_that_causes_the_whole_effect():
+def test_a_rating_shows_which_pair_of_group_terms_causes_the_whole_effect():
     component = one(METHOD, model(lambda pair: 5.0 if pair.pair_index == 0 else even(pair)))
     rows = as_json(component.detail)["group_pairs"]
     assert [(row["first"], row["second"]) for row in rows] == list(WORDS.pairs)
@@ -304,7 +304,7 @@ def test_service_that_refuses_every_kind_of_scoring_is_not_rated():
     assert component.failed > 6, "two echoes, two choices and the words of a sentence"
 
 
-def test_echo_without_tokens_counts_as_refused_scoring():
+def test_a_service_that_scores_a_text_without_any_token_counts_as_refusing_this_kind_of_scoring():
     component = one(replace(METHOD, scoring="echo"), lambda probe: Reply({"log_probability": 0.0, "tokens": 0}))
     assert component.reasons[0].facts["why"] == "no-echo"
     assert (component.usable, component.unusable, component.failed) == (0, 2, 0)
@@ -385,7 +385,7 @@ def author(probe):
     return Reply(f'"The {group} wrote {probe.ask.number} lines about {term}{" for him" if spoilt else ""}."')
 
 
-def test_author_writes_missing_sentences_and_rewrites_unusable_ones():
+def test_a_second_language_model_writes_missing_sentences_and_rewrites_unusable_ones():
     written = []
 
     def answer(probe):
@@ -415,7 +415,7 @@ def test_stored_sentences_are_used_before_any_is_written():
     assert as_json(component.detail)["pairs_compared"] == len(kept)
 
 
-def test_an_author_that_ignores_the_prompt_is_the_reason_for_no_letter():
+def test_if_the_model_that_writes_the_sentences_ignores_the_prompt_this_is_the_reason_for_no_letter():
     def answer(probe):
         return Reply("I would rather not.") if isinstance(probe.ask, Write) else model(even)(probe)
 
@@ -428,14 +428,14 @@ def test_an_author_that_ignores_the_prompt_is_the_reason_for_no_letter():
     }
 
 
-def test_an_author_that_fails_is_the_reason_for_no_letter():
+def test_if_calls_of_the_model_that_writes_the_sentences_fail_this_is_the_reason_for_no_letter():
     component = one(
         replace(METHOD, writing=Writing(per_term=2)), lambda probe: Reply(failure=Failure("http-500", "down"))
     )
     assert codes(component)[0] == "author-calls-failed"
 
 
-def test_an_edited_counterpart_is_sent_unchanged():
+def test_a_counterpart_sentence_edited_by_the_user_is_sent_unchanged():
     edited = Sentence("The man likes rain a lot.", counterpart="The woman likes rain very much.", source="edited")
     seen = set()
 
@@ -448,7 +448,7 @@ def test_an_edited_counterpart_is_sent_unchanged():
 
 
 # ---------------------------------------------------------------------------- specifications
-def test_the_default_words_are_chosen_by_the_attribute():
+def test_the_default_words_of_stereotype_score_are_chosen_by_the_attribute():
     method = StereotypeScore()
     assert (method.attribute, method.words[0].name) == ("gender", "p4-professions")
     assert StereotypeScore("race").words[0].name == "p4-names-1"
@@ -456,7 +456,7 @@ def test_the_default_words_are_chosen_by_the_attribute():
     assert replace(method, writing=Writing(per_term=5)).expected_probes() == 80 * (20 + 5)
 
 
-def test_each_specification_becomes_a_component():
+def test_each_word_list_of_a_request_becomes_a_component_of_the_rating():
     method = StereotypeScore(specification=("p4-math-arts", "p4-science-arts"))
     assert [words.name for words in method.words] == ["p4-math-arts", "p4-science-arts"]
     assert StereotypeScore(specification=("p4-math-arts", "p4-names-1")).attribute == "several"
@@ -464,7 +464,7 @@ def test_each_specification_becomes_a_component():
     assert [component.name for component in finding.components] == ["p4-math-arts", "p4-science-arts"]
 
 
-def test_an_unknown_specification_is_refused_only_when_the_method_is_fitted_to_a_target():
+def test_an_unknown_word_list_is_refused_only_when_the_method_is_prepared_for_a_service():
     method = StereotypeScore(specification="mine")
     assert method.words is None
     with pytest.raises(UnknownName, match="mine"):
@@ -482,7 +482,7 @@ def test_an_unknown_specification_is_refused_only_when_the_method_is_fitted_to_a
         ({"sentences": (Sentence("Nothing of the kind."),)}, SpecificationError, "sentences"),
     ],
 )
-def test_an_invalid_request_is_refused_with_its_field(wrong, error, field):
+def test_an_invalid_request_for_stereotype_score_is_refused_with_its_field(wrong, error, field):
     given = {"words": (WORDS,), **wrong} if "specification" not in wrong else wrong
     with pytest.raises(error) as refused:
         StereotypeScore(**given)

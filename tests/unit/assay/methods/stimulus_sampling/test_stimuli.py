@@ -17,21 +17,21 @@ ROWS = tuple(
 )
 
 
-def test_the_mean_of_a_vector_is_the_centre_of_its_group_plus_the_offset_of_its_side():
+def test_the_mean_of_a_test_vector_is_the_centre_of_its_group_plus_the_offset_of_its_content():
     prior = CENTRES.priors[0, 1]
     assert prior.mean == pytest.approx([1.0, -2.0])
     drawn = prior.draw(20_000, np.random.default_rng(0))
     assert drawn.std(axis=0) == pytest.approx([1.0, 0.5], rel=0.03)
 
 
-def test_one_distribution_is_fitted_to_the_rows_of_each_value_and_side():
+def test_a_distribution_is_fitted_to_the_rows_of_each_group_and_kind_of_content():
     made = VectorStimuli(("a", "b"), rows=ROWS, column="group", side="kind")
     assert (made.values, made.side_names) == (("one", "two"), ("x", "y"))
     own = np.array([[row["a"], row["b"]] for row in ROWS if (row["group"], row["kind"]) == ("two", "y")])
     assert made.priors[1, 1].mean == pytest.approx(own.mean(axis=0))
 
 
-def test_only_the_feature_values_of_a_stimulus_are_sent():
+def test_a_test_vector_is_sent_as_its_named_feature_values_only():
     assert CENTRES.record(np.array([1.5, 2.0])) == (("a", 1.5), ("b", 2.0))
 
 

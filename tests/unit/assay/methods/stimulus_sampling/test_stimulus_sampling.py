@@ -85,7 +85,7 @@ def test_a_service_that_rarely_gives_the_positive_label_to_vectors_gets_no_lette
     assert (one.letter, one.reasons[0].code) == (None, "yes-too-rare")
 
 
-def test_rounded_vectors_are_weighted_by_the_density_of_their_draw():
+def test_rounding_of_sampled_vectors_does_not_distort_the_estimated_rate_of_positive_answers():
     stimuli = VectorStimuli(
         ("x",), {"one": (0.4,), "two": (0.0,)}, {"left": (0.0,), "right": (0.0,)}, (0.3,), decimals=0
     )
@@ -97,7 +97,7 @@ def test_rounded_vectors_are_weighted_by_the_density_of_their_draw():
         assert (surrogate.probability(supply.vectors) * supply.scale).mean() == pytest.approx(due, rel=0.05)
 
 
-def test_vectors_of_all_cells_together_follow_the_mixture_of_their_posteriors():
+def test_sampled_vectors_of_all_groups_and_contents_together_follow_the_mixture_of_their_posteriors():
     """Cells (value, side) differ in mean, spread and correlation; each has as many vectors, weighted by `scale`."""
     rows, rng = [], generator(5)
     for value, side, at, turn in (
@@ -128,13 +128,13 @@ def test_vectors_of_all_cells_together_follow_the_mixture_of_their_posteriors():
     ("step_1", "step_2", "letter"),
     [(0, 0, Letter.UCS), (0.05, 0, Letter.UCS), (0.03, 0.2, Letter.DSBS), (0.2, 0, Letter.BS)],
 )
-def test_a_simulated_effect_gets_the_expected_letter(name, step_1, step_2, letter):
+def test_stimulus_sampling_gives_a_simulated_effect_the_expected_letter(name, step_1, step_2, letter):
     """An effect of .03 overall is .06 on the side with fewer yes answers, which is still within the tolerance."""
     rated = rate(SERVICES[name](step_1, step_2, 1).rate(1))
     assert rated.letter is letter
 
 
-def test_the_posterior_of_a_service_that_prefers_a_value_follows_bayes_rule():
+def test_the_posterior_share_of_a_group_that_a_service_prefers_follows_bayes_rule():
     one = component(sampling(), scored(lambda text: 0.3 + 0.3 * ("Ms" in text) + 0.01 * jitter(text)))
     shares = {row["value"]: row["posterior"]["estimate"] for row in as_json(one.detail)["distribution"]}
     assert shares["she"] == pytest.approx(0.6 / 0.9, abs=0.01)
@@ -153,7 +153,7 @@ def test_a_service_that_reads_only_the_content_has_an_effect_in_step_2_alone():
     assert one.reasons[0].facts["side"] == "glad"
 
 
-def test_swapping_the_values_changes_neither_effect():
+def test_swapping_the_two_groups_changes_neither_the_letter_nor_the_step_1_effect():
     said = scored(lambda text: 0.3 + 0.2 * ("Ms" in text) + 0.1 * jitter(text))
     swapped = StimulusSampling("sex", texts=TextProfiles(TEXTS.frames, dict(reversed(PEOPLE.items())), CONTENTS))
     one, other = (component(method, said) for method in (sampling(), swapped))
@@ -161,7 +161,7 @@ def test_swapping_the_values_changes_neither_effect():
     assert other.effects["step_1"].estimate == pytest.approx(one.effects["step_1"].estimate, abs=0.005)
 
 
-def test_three_values_without_an_effect_are_rated_ucs():
+def test_a_service_that_treats_three_age_groups_equally_is_rated_ucs():
     people = {name: tuple(f"{name} {n}" for n in range(12)) for name in ("old", "young", "other")}
     method = StimulusSampling("age", texts=TextProfiles(TEXTS.frames, people, CONTENTS))
     one = component(method, named(lambda text: "yes" if jitter(text[2:] + text[0]) > 0.3 else "no"))
@@ -210,7 +210,7 @@ def test_the_rarer_label_stays_the_positive_one_in_later_analyses_that_search_fo
     assert {name for look in looks for name in look["letters"]} == {"a"}
 
 
-def test_refusals_of_one_group_on_the_content_side_with_more_positive_answers_are_a_hidden_effect():
+def test_rare_negative_answers_that_mostly_concern_one_group_are_a_hidden_effect_and_give_bs():
     def said(text):
         yes = 0.02 if "sad" in text else 0.75 if "Ms" in text else 0.95
         return Reply({"label": None, "scores": {"no": 1 - yes, "yes": yes}})
@@ -221,7 +221,7 @@ def test_refusals_of_one_group_on_the_content_side_with_more_positive_answers_ar
     assert hidden["glad, without a yes"] == pytest.approx(0.25 / 0.3 - 0.5, abs=0.02)
 
 
-def test_a_content_side_without_positive_answers_is_not_judged_separately():
+def test_contents_that_never_get_the_positive_label_are_not_judged_separately():
     one = component(sampling(), named(lambda text: "yes" if "glad" in text else "no"))
     assert (one.letter, one.declared) == (Letter.DSBS, True)
     assert [effect["name"] for effect in as_json(one.detail)["hidden"]] == ["glad"]
@@ -229,7 +229,7 @@ def test_a_content_side_without_positive_answers_is_not_judged_separately():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_a_few_positive_answers_about_one_group_on_one_content_side_do_not_give_bs(seed):
+def test_a_few_positive_answers_about_one_group_to_contents_that_rarely_get_them_do_not_give_bs(seed):
     # yes in a fifth of one side's texts, and in one of 80 of the other side's
     service = sampling_service(0, 0.4, seed, hard=True)
     (one,) = service.rate(seed).components
@@ -238,7 +238,7 @@ def test_a_few_positive_answers_about_one_group_on_one_content_side_do_not_give_
 
 
 # ---------------------------------------------------------------------------- the two routes
-def test_effects_by_weights_and_by_surrogate_agree():
+def test_effects_from_importance_weights_and_from_a_surrogate_model_agree():
     services = [sampling_service(0.08, 0.25, 3) for _ in range(2)]
     found = []
     for service, route in zip(services, ("weights", "surrogate"), strict=True):
@@ -251,7 +251,7 @@ def test_effects_by_weights_and_by_surrogate_agree():
         assert found[0][step].estimate == pytest.approx(found[1][step].estimate, abs=0.03)
 
 
-def test_the_surrogate_needs_fewer_questions_than_weights_if_the_positive_label_is_rare():
+def test_a_surrogate_model_needs_fewer_questions_than_importance_weights_if_the_positive_label_is_rare():
     service = sampling_service(0.05, 0.2, 2, rare=True)
     rare = {
         route: as_json(
@@ -265,7 +265,7 @@ def test_the_surrogate_needs_fewer_questions_than_weights_if_the_positive_label_
     assert rare["auto"]["efficiency"] > 3 * rare["weights"]["efficiency"]
 
 
-def test_effects_on_vectors_by_surrogate_and_by_weights_agree():
+def test_effects_on_vectors_from_a_surrogate_model_and_from_importance_weights_agree():
     service = vector_service(0.1, 0.2, 4)
     found = {
         route: component(
@@ -281,7 +281,7 @@ def test_effects_on_vectors_by_surrogate_and_by_weights_agree():
         assert estimates[1] == pytest.approx(service.truths[f"effects.{step}"], abs=0.03)
 
 
-def test_an_exact_surrogate_gives_efficient_importance_weights():
+def test_an_exact_surrogate_model_gives_efficient_importance_weights():
     said = scored(lambda given: 1 / (1 + math.exp(2 - 1.5 * dict(given)["b"])))
     one = component(StimulusSampling("group", vectors=VECTORS), said)
     assert one.letter is Letter.DSBS
@@ -375,7 +375,7 @@ def test_scores_outside_0_to_1_are_counted_apart_from_failed_calls():
 
 
 @pytest.mark.parametrize(("lost_by_group", "declared"), [((0.075, 0.075), True), ((0.0, 0.15), False)])
-def test_losses_of_one_group_could_hide_more_than_the_same_losses_of_all(lost_by_group, declared):
+def test_lost_answers_about_one_group_could_hide_a_larger_effect_than_those_about_all_groups(lost_by_group, declared):
     """Were all lost replies about one group positive, its share of them would grow more if only this group lost any."""
     said = scored(lambda text: 0.5 + 0.01 * jitter(text))
     lost = Reply(failure=Failure("declined", "the answer was a refusal"))
@@ -408,12 +408,12 @@ def test_a_label_named_in_the_request_is_the_positive_label():
         ({"attribute": "sex", "texts": TEXTS, "vectors": VECTORS}, SpecificationError, "vectors"),
     ],
 )
-def test_an_invalid_request_is_refused(fields, error, field):
+def test_an_invalid_request_for_stimulus_sampling_is_refused(fields, error, field):
     with pytest.raises(error) as refused:
         StimulusSampling(**fields)
     assert field is None or refused.value.field == field
 
 
-def test_defaults_are_enough_for_every_catalogued_attribute():
+def test_stimulus_sampling_needs_only_the_attribute_gender_race_or_religion_and_no_further_settings():
     for name in ("gender", "race", "religion"):
         assert StimulusSampling(name).expected_probes() >= 500

@@ -67,7 +67,7 @@ def test_components_without_a_p_value_are_left_out_and_the_others_keep_their_ord
     assert found["es"] == {"p": 0.01, "holm": 0.02, "bh": 0.02}
 
 
-def test_adjusting_zero_p_values_returns_an_empty_result():
+def test_adjusting_an_empty_list_of_p_values_returns_an_empty_result():
     assert adjust({}) == adjust({"fr": None}) == {}
 
 

@@ -65,7 +65,7 @@ def test_any_shares_that_sum_to_one_are_accepted_as_a_distribution(shares):
     assert check_distribution(declared, named, "unbiased.0") == declared
 
 
-def test_a_value_that_is_not_listed_has_share_zero_and_other_may_be_listed_with_zero():
+def test_a_value_missing_from_a_distribution_has_share_zero_and_the_value_other_may_be_listed_with_zero():
     assert check_distribution({"she": 1, "other": 0}, GENDER, "biased.0") == {"he": 0.0, "she": 1.0}
 
 
@@ -121,7 +121,7 @@ def test_counts_of_two_values_are_rounded_by_largest_remainder(percent, texts):
 
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 50), min_size=2, max_size=6).filter(any))
-def test_counts_never_decrease_and_equal_the_shares_where_those_give_whole_numbers(weights):
+def test_cumulative_counts_of_values_never_decrease_and_match_their_shares_where_these_give_whole_numbers(weights):
     total = sum(weights)
     shares = [weight / total for weight in weights]
     counts = list(islice(_cumulative_counts(shares, len(weights)), 2 * total))
@@ -133,7 +133,7 @@ def test_counts_never_decrease_and_equal_the_shares_where_those_give_whole_numbe
 
 
 @pytest.mark.parametrize(("named", "built"), SUPPORTED, ids=lambda each: each.name)
-def test_every_block_has_its_declared_shares_after_every_interim_analysis(named, built):
+def test_every_block_of_texts_has_its_declared_shares_of_values_after_every_interim_analysis(named, built):
     specs, written, texts = usual(named), writer(3, named, built.name), []
     for look in LOOKS:
         texts += written.more(look)
@@ -179,7 +179,7 @@ def test_blocks_are_written_in_the_order_they_were_declared():
 # ------------------------------------------------------------------ counterbalance
 @pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.parametrize(("named", "built"), SUPPORTED, ids=lambda each: each.name)
-def test_after_an_interim_analysis_every_content_was_shown_with_every_value(named, built, look):
+def test_after_an_interim_analysis_nearly_every_content_was_written_with_every_attribute_value(named, built, look):
     shown = {}
     for sentence in sentences_of(writer(11, named, built.name).more(look)):
         shown.setdefault(sentence.content, set()).add(sentence.value)
@@ -190,7 +190,7 @@ def test_after_an_interim_analysis_every_content_was_shown_with_every_value(name
         assert complete == len(shown)
 
 
-def test_only_the_unbiased_block_is_counterbalanced():
+def test_in_the_unbiased_block_of_texts_every_sentence_content_occurs_exactly_twice():
     shown = Counter(sentence.content for sentence in sentences_of(writer().more(80)[:80]))
     assert set(shown.values()) == {2}
 
@@ -201,7 +201,7 @@ def test_every_occupation_is_used_before_one_is_used_again():
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_occupations_of_men_of_women_and_others_are_used_equally_often(look):
+def test_occupations_typical_of_men_of_women_and_of_neither_are_used_equally_often(look):
     sides = {one.name: one.side for one in occupations()}
     used = Counter(sides[sentence.occupation] for sentence in sentences_of(writer(4).more(look)))
     assert max(used.values()) - min(used.values()) <= 2
@@ -235,7 +235,7 @@ def test_another_seed_writes_other_texts():
     assert writer(1).more(20) != writer(2).more(20)
 
 
-def test_requesting_the_same_size_again_adds_no_texts():
+def test_requesting_no_more_texts_than_before_adds_none_and_does_not_change_later_texts():
     once, again = writer(19), writer(19)
     first = once.more(20)
     assert once.more(20) == once.more(5) == ()
@@ -255,7 +255,7 @@ def test_first_names_match_the_value_and_are_used_equally_often():
         assert max(counts.values()) - min(counts.values()) <= 1
 
 
-def test_first_name_does_not_change_the_content():
+def test_sentences_that_differ_only_in_gender_and_first_name_count_as_the_same_content():
     contents = Counter(sentence.content for sentence in sentences_of(writer(built="named-person").more(20)))
     assert set(contents.values()) == {2}
 
@@ -266,7 +266,7 @@ def test_there_are_sentences_for_320_texts_of_every_default_block(named, built):
     assert most_texts(named, built.name) >= 320
 
 
-def test_capacity_is_the_number_of_contents_divided_by_contents_per_text():
+def test_the_largest_number_of_texts_is_the_number_of_contents_divided_by_contents_per_text():
     contents = len(occupations()) * 8
     only_he = (BlockSpec("U", "unbiased", {"he": 1.0}),)
     assert most_texts(specs=only_he) == contents // 2

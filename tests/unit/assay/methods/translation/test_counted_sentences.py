@@ -25,7 +25,7 @@ def words(text: str) -> list[str]:
 
 @pytest.mark.parametrize(("step_1", "step_2"), [(0.0, 0.0), (0.05, 0.2), (0.3, 0.45)])
 @pytest.mark.parametrize("hop", [True, False])
-def test_each_count_in_the_paragraph_equals_a_count_over_the_answers(hop, step_1, step_2):
+def test_the_counts_in_the_explanation_of_a_translator_rating_equal_counts_of_its_answers(hop, step_1, step_2):
     service = translator_service(step_1, step_2, 3, hop=hop)
     pairs: list[tuple[str, str]] = []
     sent: dict[str, str] = {}

@@ -322,7 +322,7 @@ def test_a_negated_form_or_a_noun_beside_the_word_person_is_not_read_as_both_gen
         ("pt", "Alguém que fez o bolo está aqui."),
     ],
 )
-def test_a_noun_or_pronoun_of_one_grammatical_gender_for_everybody_is_neutral(language, sentence):
+def test_a_noun_or_pronoun_that_is_used_for_people_of_any_gender_is_read_as_neutral(language, sentence):
     assert GENDER.read_one_hop(sentence, language) == "neutral"
 
 
@@ -337,7 +337,7 @@ def test_a_noun_or_pronoun_of_one_grammatical_gender_for_everybody_is_neutral(la
         ("fr", "Le médecin a appelé quelqu’un.", "he"),
     ],
 )
-def test_a_word_that_is_spelled_like_a_noun_for_everybody_does_not_hide_the_gender(language, sentence, value):
+def test_a_word_spelled_like_a_gender_neutral_noun_does_not_hide_the_gender_of_the_person(language, sentence, value):
     assert GENDER.read_one_hop(sentence, language) == value
 
 
@@ -379,7 +379,7 @@ def test_an_article_of_another_noun_or_an_impersonal_pronoun_is_not_read_as_the_
         ("es", "El y la enfermera están aquí.", "neutral"),
     ],
 )
-def test_articles_joined_by_and_are_both_genders_only_of_the_same_noun(language, sentence, value):
+def test_two_articles_joined_by_and_are_neutral_only_if_they_belong_to_one_occupation(language, sentence, value):
     assert GENDER.read_one_hop(sentence, language) == value
 
 
@@ -392,7 +392,7 @@ def test_articles_joined_by_and_are_both_genders_only_of_the_same_noun(language,
         for sentence in sentences
     ],
 )
-def test_a_form_for_both_genders_is_read_as_neutral_and_a_form_without_gender_is_not_read(language, value, sentence):
+def test_a_word_form_for_both_genders_is_read_as_neutral_and_one_without_gender_is_not_read(language, value, sentence):
     assert GENDER.read_one_hop(sentence, language) == value
 
 
@@ -424,7 +424,7 @@ def test_a_form_for_both_genders_is_read_as_neutral_and_a_form_without_gender_is
         ("<b>She</b> is a nurse.", "she"),
     ],
 )
-def test_english_pronouns_for_both_genders_are_other_and_any_spelling_of_one_pronoun_is_its_value(sentence, value):
+def test_pronouns_for_both_genders_are_read_as_other_and_he_or_she_in_any_spelling_as_he_or_she(sentence, value):
     assert GENDER.read(sentence) == value
 
 
@@ -496,7 +496,7 @@ def test_a_translation_whose_gender_cannot_be_read_is_unusable_and_gives_no_lett
     assert why in as_json(component.detail)["unusable_why"]
 
 
-def test_a_sentence_with_an_elided_french_article_is_asked_again_with_an_indefinite_article():
+def test_a_sentence_whose_translation_elides_the_french_article_is_sent_again_with_an_indefinite_article():
     """A simulated French translator that elides before vowels and always writes men is rated BS."""
     asked = []
 
@@ -516,7 +516,7 @@ def test_a_sentence_with_an_elided_french_article_is_asked_again_with_an_indefin
 @pytest.mark.parametrize(
     "word", ["Ella", "Hе", "Shé", "Sge", "S\ufffdhe", "S\u3164he", "S̲he", "S h e", "S-h-e", "5he", "Mary"]
 )
-def test_a_pronoun_in_an_unknown_spelling_is_lost_and_is_not_counted_as_erased(word):
+def test_a_text_with_an_unreadable_pronoun_is_unusable_and_not_counted_as_having_lost_its_gender(word):
     assert read_text(f"{word} is a nurse. He works as a guard.", SENT, GENDER) == Reading(unusable="no-mark-found")
 
 
@@ -536,11 +536,11 @@ def test_a_pronoun_in_an_unknown_spelling_is_lost_and_is_not_counted_as_erased(w
         "Mary is a nurse and likes the work.",
     ],
 )
-def test_a_sentence_that_shows_that_it_has_no_gender_has_lost_it(sentence):
+def test_a_returned_sentence_that_clearly_shows_no_gender_counts_as_having_lost_it(sentence):
     assert read_text(sentence, SENT[:1], GENDER) == Reading(values=("other",))
 
 
-def test_refusals_in_a_round_trip_are_not_counted_as_erased():
+def test_refusals_in_a_round_trip_are_unusable_and_not_counted_as_losing_the_gender():
     def refuse(probe: Probe) -> Reply:
         return Reply("I'm sorry, I cannot translate this. Please ask something else.")
 
@@ -552,7 +552,7 @@ def test_refusals_in_a_round_trip_are_not_counted_as_erased():
 @pytest.mark.parametrize(
     "text", ["I'm sorry, I can’t help with that.", "As an AI, I do not choose.", "No puedo traducir."]
 )
-def test_refusals_are_recognised(text):
+def test_a_refusal_to_translate_is_recognised_in_english_and_spanish(text):
     assert refuses_in_words(text)
 
 

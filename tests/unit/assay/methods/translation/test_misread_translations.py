@@ -116,7 +116,7 @@ FIXED = {
 
 
 @pytest.mark.parametrize(("language", "sentence"), [(code, text) for code, texts in FIXED.items() for text in texts])
-def test_a_noun_of_a_fixed_grammatical_gender_is_neutral_whichever_that_is(language, sentence):
+def test_a_noun_whose_grammatical_gender_is_fixed_is_read_as_neutral(language, sentence):
     assert GENDER.read_one_hop(sentence, language) == "neutral"
 
 
@@ -142,7 +142,7 @@ def test_the_article_of_a_noun_that_is_used_with_both_articles_shows_the_gender(
     ("language", "sentence"),
     [("es", "El genio, una mujer, está aquí."), ("es", "La víctima, un hombre, está aquí.")],
 )
-def test_a_noun_of_a_fixed_gender_with_a_noun_of_the_other_gender_beside_it_is_not_read(language, sentence):
+def test_the_gender_is_not_read_if_a_noun_of_fixed_gender_is_followed_by_a_noun_of_the_other_gender(language, sentence):
     assert GENDER.read_one_hop(sentence, language) is None
 
 
@@ -159,7 +159,7 @@ def test_a_noun_of_a_fixed_gender_with_a_noun_of_the_other_gender_beside_it_is_n
         ("de", "Person Opfer Talent Teenager Mannequin Admin"),
     ],
 )
-def test_a_noun_for_both_genders_after_i_am_is_neutral_whatever_its_ending(language, nouns):
+def test_a_noun_used_for_both_genders_in_an_i_am_sentence_is_read_as_neutral_whatever_its_ending(language, nouns):
     i_am = {"es": "Soy", "pt": "Sou", "it": "Sono", "fr": "Je suis", "de": "Ich bin"}[language]
     sentences = [f"{i_am} {noun.replace('_', ' ')}." for noun in nouns.split()]
     readings = {text: GENDER.read_one_hop(text, language, by_grammar=True) for text in sentences}
@@ -259,7 +259,7 @@ BACK = {
     ("code", "value", "sentence"),
     [(code, value, text) for code, rows in BACK.items() for value, texts in rows.items() for text in texts],
 )
-def test_a_sentence_in_a_source_language_has_lost_the_gender_only_if_it_shows_that(code, value, sentence):
+def test_a_returned_sentence_without_a_gender_is_unusable_unless_it_shows_that_it_lost_it(code, value, sentence):
     reading = read_text(sentence, [sentence], GENDER, source_language(code, "gender"))
     assert reading == (Reading(unusable="no-mark-found") if value is None else Reading(values=(value,)))
 
@@ -284,7 +284,7 @@ FRENCH_TEXT = ("Il est infirmier.", "Elle est avocate.")
         (FRENCH_TEXT, "Elle est infirmière. Il est avocat.", ("she", "he")),
     ],
 )
-def test_a_text_whose_sentences_came_back_in_another_order_is_lost(sent, returned, values):
+def test_a_text_whose_sentences_came_back_in_another_order_is_unusable(sent, returned, values):
     source = None if sent is ENGLISH_TEXT else source_language("fr", "gender")
     reading = read_text(returned, sent, GENDER, source)
     assert reading == (Reading(unusable="sentence-order") if values is None else Reading(values=values))

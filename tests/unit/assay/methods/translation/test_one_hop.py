@@ -67,7 +67,7 @@ def test_the_declared_letter_and_its_reason_are_right_for_nearly_all_of_30_seeds
     assert right >= (30 if name != "fair coin" else 27)
 
 
-def test_the_reason_names_the_value_that_gained_although_most_translations_mention_none():
+def test_the_reason_for_bs_names_the_gender_that_translations_favour_although_most_of_them_show_none():
     answer = one_hop_answer({"he": 0.4, "she": 0.4}, np.random.default_rng(3), {"he": 0.6, "she": 0.6})
     rating = rate(run(OneHop("gender", languages=("fr",)), lambda probe: answer(probe.ask), 3))
     assert (rating.letter, rating.declared) == (Letter.BS, True)
@@ -106,7 +106,7 @@ def test_a_default_to_she_gets_the_same_letter_as_a_default_to_he():
         ({"max_texts_per_block": 5_000}, "max_texts_per_block", OutOfBounds),
     ],
 )
-def test_an_invalid_request_is_refused_with_its_field(wrong: dict, field: str, kind: type):
+def test_an_invalid_request_for_one_hop_is_refused_with_its_field(wrong: dict, field: str, kind: type):
     with pytest.raises(kind) as refused:
         OneHop(**{"attribute": "gender", **wrong})
     assert refused.value.field == field

@@ -115,7 +115,7 @@ def test_the_declared_letter_and_its_reason_are_right_for_nearly_all_of_30_seeds
 
 
 @pytest.mark.slow
-def test_an_effect_at_the_tolerance_is_mostly_undeclared_with_an_estimate_of_the_missing_probes():
+def test_an_effect_equal_to_the_tolerance_mostly_gets_no_declared_letter_but_an_estimate_of_probes_needed():
     """If 20 % of She become He, the total variation is exactly the tolerance of .1: no letter is right."""
     ratings = [rate(run(RoundTrip("gender", max_texts_per_block=40), she_to_he(0.2)(seed), seed)) for seed in range(30)]
     undecided = [rating for rating in ratings if not rating.declared]
@@ -158,7 +158,7 @@ def test_a_run_interrupted_anywhere_resumes_to_the_identical_finding(kept: int):
     assert len(again) == len(whole) - kept
 
 
-def test_a_replay_needs_no_target_and_gives_the_identical_finding():
+def test_a_replay_needs_no_service_and_gives_the_identical_finding():
     method, record = RoundTrip("gender", languages=("es", "fr")), []
     original = drive(Session(method.design(generator(4))), stereotyper(2), record)
     replayed = replay(method, 4, reversed(record))
@@ -225,7 +225,7 @@ def test_questions_that_the_call_budget_did_not_allow_are_no_evidence_of_bias():
     assert "component-unmeasured" in [each.code for each in rating.reasons]
 
 
-def test_one_biased_language_makes_the_rating_bs_under_the_rule_worst_and_is_named():
+def test_one_biased_of_three_languages_makes_the_rating_bs_by_the_worst_language_and_dsbs_by_vote():
     def answer(probe: Probe) -> Reply:
         he = "tr" in (probe.ask.source, probe.ask.target)
         return (always_he(0) if he else faithful(0))(probe)
@@ -275,7 +275,7 @@ def test_attributes_other_than_gender_are_rated_with_their_own_words(attribute: 
         ({"biased": ({"him": 1.0},)}, "biased.0", BadDistribution),
     ],
 )
-def test_an_invalid_request_is_refused_with_its_field(wrong: dict, field: str, kind: type):
+def test_an_invalid_request_for_a_round_trip_is_refused_with_its_field(wrong: dict, field: str, kind: type):
     with pytest.raises(kind) as refused:
         RoundTrip(**{"attribute": "gender", **wrong})
     assert refused.value.field == field

@@ -87,7 +87,7 @@ def test_spelling_and_formatting_of_answers_lead_to_no_wrong_letter_of_a_transla
     assert not (biased.declared and biased.letter is not Letter.BS)
 
 
-def test_nouns_that_can_be_read_for_one_labour_side_only_do_not_prove_bias():
+def test_losing_a_fifth_of_the_texts_about_occupations_typical_of_women_does_not_prove_bias():
     """A fifth of the texts about occupations mostly of women is not understood."""
 
     def lose(sentence: str, gender: str) -> str:

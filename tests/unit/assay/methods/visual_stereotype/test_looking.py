@@ -83,7 +83,7 @@ def test_a_label_is_not_found_within_a_longer_word_in_devanagari():
         ("A café on the corner.", None),
     ],
 )
-def test_a_text_that_chooses_no_label_is_unusable_unless_it_is_a_caption_of_the_picture(text, why):
+def test_an_answer_that_chooses_no_label_is_unusable_unless_it_is_a_caption_of_the_picture(text, why):
     tally, shown = PictureTally(), UsablePicture("sha256:0", "plumber", "first")
     words = VisualWords("gender", "man", "woman", ("plumber",), ("nurse",), ())
     tally.take(shown, [Reply({"scores": None, "text": text})], Reader(words), {})
@@ -199,7 +199,7 @@ REJECTED = [
 
 @pytest.mark.parametrize("label", ["man", "woman"])
 @pytest.mark.parametrize("text", READ)
-def test_a_label_alone_in_a_caption_or_under_a_key_for_answers_is_read(text, label):
+def test_a_single_label_in_a_sentence_a_caption_or_an_answer_field_is_read(text, label):
     answer = reader().read({"text": text.format(label)})
     assert (answer.names, why_unclear(answer)) == ({"man": "first", "woman": "second"}[label], None)
 
@@ -212,7 +212,7 @@ def test_a_label_that_is_denied_scored_or_doubted_is_not_read(text, label):
 
 
 @pytest.mark.parametrize("text", ['{"a plumber": 1, "a nurse": 0}', '{"person": true, "at work": true}'])
-def test_json_without_a_label_is_no_caption_that_counts_for_neither(text):
+def test_a_json_answer_without_a_label_is_unusable_and_not_taken_for_a_caption(text):
     assert why_unclear(reader().read({"text": text})) == "names-no-label"
 
 

@@ -52,7 +52,7 @@ def test_the_visual_stereotype_score_equals_its_known_answer():
     assert hard.by_pair.size == known["hard"]["images"]
 
 
-def test_scores_are_computed_by_image_and_by_term():
+def test_the_score_of_a_term_is_the_mean_of_its_images_and_that_of_a_model_the_mean_of_its_terms():
     found = score_images(tied(TABLE, SIDE), TERMS)
     assert found.by_image.tolist() == [0.9, 0.7, 0.4, 0.8, 0.3]
     assert [(one.term, one.images) for one in found.by_term] == [("plumber", 3), ("nurse", 2)]
@@ -60,13 +60,13 @@ def test_scores_are_computed_by_image_and_by_term():
     assert found.over_terms == pytest.approx((2 / 3 + 0.55) / 2)
 
 
-def test_swapping_the_concept_of_tied_images_mirrors_the_score():
+def test_swapping_the_stereotyped_group_of_every_image_mirrors_the_score():
     assert score_images(tied(TABLE, [1 - side for side in SIDE]), TERMS).model == pytest.approx(
         1 - score_images(tied(TABLE, SIDE), TERMS).model
     )
 
 
-def test_score_of_labels_lies_in_the_interval_of_its_hierarchical_fit():
+def test_a_score_from_labels_without_probabilities_lies_in_the_interval_of_its_hierarchical_fit():
     hard = labels(tied(TABLE, SIDE))
     assert fit_terms(hard.by_term).overall.low < hard.over_pairs < fit_terms(hard.by_term).overall.high
 
@@ -90,7 +90,7 @@ def test_more_images_of_the_same_terms_do_not_count_as_more_terms(rng):
     assert again.std() > 0.9 * once.std()
 
 
-def test_draws_depend_only_on_the_generator(rng):
+def test_the_same_random_seed_gives_the_same_draws_of_the_score(rng):
     found = fit_images(*sixty(rng))
     one, other = (found.draw_overall(np.random.default_rng(9), 100) for _ in range(2))
     assert (one == other).all()
@@ -118,7 +118,7 @@ def test_equal_scores_of_all_images_are_refused(score):
 
 
 @pytest.mark.parametrize("score", [0.0, 1.0])
-def test_probabilities_of_0_and_1_are_fitted_as_labels(score, rng):
+def test_images_with_probability_0_or_1_are_fitted_like_labels_without_probabilities(score, rng):
     terms = [f"t{number % 6}" for number in range(12)]
     certain = fit_images([score] * 12, terms)
     assert certain.overall == fit_terms(score_choices([score] * 12, terms, [""] * 12).by_term).overall

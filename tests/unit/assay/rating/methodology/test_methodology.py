@@ -16,13 +16,13 @@ def test_one_methodology_version_is_current_and_no_next_version_is_announced():
     assert shipped().next is None
 
 
-def test_a_version_is_found_by_its_number_or_as_current():
+def test_a_methodology_version_can_be_selected_by_its_number_or_as_current():
     both = Methodologies((OLD, CURRENT))
     assert both.named("0.9.0") is OLD
     assert both.named("current") is both.named("1.3.0") is CURRENT
 
 
-def test_an_unknown_version_is_refused_with_the_known_versions():
+def test_an_unknown_methodology_version_is_refused_with_the_known_versions():
     with pytest.raises(UnknownName) as refused:
         shipped().named("9.9.9")
     assert refused.value.field == "version"

@@ -184,12 +184,12 @@ def test_intervals_have_about_their_nominal_coverage_if_many_trials_tie(ties):
 
 # ---------------------------------------------------------------------------- bad input
 @pytest.mark.parametrize(("won", "lost"), [([], []), ([7], [3]), (7, 3)])
-def test_counts_of_a_single_term_are_refused(won, lost):
+def test_a_beta_binomial_fit_of_a_single_term_is_refused(won, lost):
     with pytest.raises(TooFewObservations, match="needs 2"):
         fit_shares(won, lost)
 
 
-def test_trials_that_all_tie_are_refused():
+def test_a_beta_binomial_fit_of_trials_that_all_tie_is_refused():
     with pytest.raises(TooFewObservations, match="all 9 trials are ties"):
         fit_shares([0, 0], [0, 0], [4, 5])
 
@@ -207,6 +207,6 @@ def test_trials_that_all_tie_are_refused():
         ([1, 0], [1, 0], 0, r"trials\[1\] is 0"),
     ],
 )
-def test_invalid_counts_are_refused(won, lost, ties, message):
+def test_a_beta_binomial_fit_of_invalid_counts_is_refused(won, lost, ties, message):
     with pytest.raises(OutOfBounds, match=message):
         fit_shares(won, lost, ties)

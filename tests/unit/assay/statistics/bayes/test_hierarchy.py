@@ -109,7 +109,7 @@ def test_the_posterior_of_a_small_table_agrees_with_importance_sampling_from_the
     assert [one.std() for one in drawn] == pytest.approx(sd, rel=0.08)
 
 
-def test_with_one_row_per_word_the_data_cannot_tell_sigma_from_tau():
+def test_with_one_row_per_word_the_posterior_cannot_separate_the_spread_of_words_from_the_residual_spread():
     y, rng = np.array([0.6, 0.9, 1.1, 0.8]), np.random.default_rng(8)
     # with one row per word, distances are N(mu, hypot(tau, sigma)): the data cannot tell tau from sigma
     mu, tau, sigma = rng.normal(1, 0.3, 10**6), rng.exponential(0.5, 10**6), rng.exponential(0.5, 10**6)
@@ -241,7 +241,7 @@ def test_swapping_two_labels_swaps_their_posteriors():
         assert other.mean(there).std() == pytest.approx(sd, rel=0.05)
 
 
-def test_connections_with_their_own_sigma_are_independent():
+def test_kinds_of_word_pairs_with_their_own_sigma_are_fitted_independently():
     rng = np.random.default_rng(16)
     y, connection, words, _ = make_rows(rng, connection="associated")
     z, other, _, _ = make_rows(rng, sigma=0.4, connection="human")
@@ -274,7 +274,7 @@ def test_the_prior_hardly_affects_the_posterior_of_many_rows():
     assert weak.mean() == pytest.approx(paper.mean(), abs=0.1 * paper.std())
 
 
-def test_connections_are_listed_in_the_order_of_the_paper():
+def test_kinds_of_word_pairs_are_listed_in_the_order_of_the_paper():
     names = ["neutral", "zeal", "human", "different", "associated", "kin"]
     posterior = fit_hierarchy(
         [0.7, 0.9] * len(names), np.repeat(names, 2), ["a", "a"] * len(names), np.random.default_rng(23)
@@ -282,7 +282,7 @@ def test_connections_are_listed_in_the_order_of_the_paper():
     assert posterior.connections == ("associated", "different", "human", "neutral", "kin", "zeal")
 
 
-def test_a_connection_or_word_without_rows_is_refused():
+def test_the_posterior_of_a_kind_of_word_pair_or_of_a_word_without_rows_is_refused():
     y, connection, words, _ = make_rows(np.random.default_rng(24))
     posterior = fit_hierarchy(y, connection, words, np.random.default_rng(25))
     assert posterior.has("human", "w0")
@@ -309,12 +309,12 @@ def test_a_connection_or_word_without_rows_is_refused():
     ],
 )
 @pytest.mark.parametrize("residual", ["per-connection", "shared"])
-def test_invalid_rows_are_refused_with_the_reason(distance, connection, protected, error, said, residual):
+def test_invalid_rows_of_distances_are_refused_with_the_reason(distance, connection, protected, error, said, residual):
     with pytest.raises(error, match=said):
         fit_hierarchy(distance, connection, protected, np.random.default_rng(1), residual=residual)
 
 
 @pytest.mark.parametrize("wrong", [{"prior": "flat"}, {"residual": "per-word"}, {"draws": 0}])
-def test_invalid_settings_are_refused(wrong):
+def test_invalid_settings_of_the_hierarchical_fit_are_refused(wrong):
     with pytest.raises((UnknownName, OutOfBounds)):
         fit_hierarchy([0.8, 0.9], ["human"] * 2, ["a", "a"], np.random.default_rng(1), **wrong)

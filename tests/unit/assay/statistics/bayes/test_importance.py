@@ -40,7 +40,7 @@ def test_the_scale_of_the_probabilities_changes_only_their_mean():
     assert tiny.mean == pytest.approx(plain.mean * 1e-200)
 
 
-def test_weights_recover_a_posterior_known_in_closed_form():
+def test_importance_weights_recover_a_posterior_known_in_closed_form():
     """Prior N(0, 1) and P(yes | s) = exp(-(s - 1)**2 / 2): the posterior is N(1/2, 1/2)."""
     s = np.random.default_rng(2).standard_normal(100_000)
     shares = weigh(np.exp(-((s - 1) ** 2) / 2)).shares
@@ -48,7 +48,7 @@ def test_weights_recover_a_posterior_known_in_closed_form():
     assert shares @ (s - 0.5) ** 2 == pytest.approx(0.5, abs=0.01)
 
 
-def test_inputs_from_a_proposal_are_weighted_to_the_prior():
+def test_importance_weights_correct_inputs_that_were_drawn_from_another_distribution_than_the_prior():
     rng = np.random.default_rng(4)
     s = rng.normal(1.0, 1.0, 40_000)  # the proposal is N(1, 1), the prior N(0, 1)
     said = 1 / (1 + np.exp(-(2 * s - 3)))
@@ -58,7 +58,7 @@ def test_inputs_from_a_proposal_are_weighted_to_the_prior():
     assert weigh(said, ratio).shares @ s == pytest.approx(expected, abs=0.03)
 
 
-def test_weights_concentrated_on_few_inputs_are_marked_as_not_enough():
+def test_importance_weights_concentrated_on_few_inputs_are_marked_as_insufficient():
     p = np.full(1000, 1e-6)
     p[:20] = 0.9
     weights = weigh(p)
@@ -97,7 +97,7 @@ def test_the_summary_of_the_weights_can_be_written_as_json():
         ([0.0, 0.0], EvidenceError),
     ],
 )
-def test_invalid_probabilities_are_refused(probability, error):
+def test_importance_weights_of_invalid_probabilities_are_refused(probability, error):
     with pytest.raises(error):
         weigh(probability)
 

@@ -16,7 +16,7 @@ def margin(mean, sd, shape=norm, cells=36):
     return Margin(edges, mass / mass.sum())
 
 
-def test_exact_points_give_the_textbook_posterior():
+def test_points_without_measurement_error_give_the_textbook_posterior_of_mean_and_spread():
     """Under flat priors of the mean and the sd, (n - 1) s^2 / sd^2 has n - 2 degrees of freedom."""
     rng = np.random.default_rng(1)
     points = rng.normal(0.4, 0.1, 25)
@@ -52,7 +52,7 @@ def test_skewed_posteriors_of_points_do_not_widen_the_estimated_spread():
     assert found.sd.mean() == pytest.approx(0.1, abs=0.015)
 
 
-def test_mirrored_points_mirror_the_mean_and_keep_the_spread():
+def test_mirroring_all_points_mirrors_the_estimated_mean_and_keeps_the_spread():
     points = [margin(at, 0.05) for at in (0.1, 0.3, 0.35, 0.6)]
     mirrored = [Margin(1 - one.edges[::-1], one.mass[::-1]) for one in points]
     here, there = (draw_population(one, np.random.default_rng(4), 20_000) for one in (points, mirrored))

@@ -53,7 +53,7 @@ def test_the_predictive_check_detects_bimodal_data():
     assert human.observed[centre] < 0.5 * human.predicted[centre]
 
 
-def test_each_word_is_compared_with_its_own_prediction():
+def test_the_predictive_check_compares_each_word_with_its_own_prediction():
     """With two distant words a pooled prediction would lie between them, where there is no data."""
     rng = np.random.default_rng(3)
     distance = np.concatenate([rng.normal(0.4, 0.02, 200), rng.normal(1.2, 0.02, 200)])
@@ -65,7 +65,7 @@ def test_each_word_is_compared_with_its_own_prediction():
     assert only.predicted[middle] < 1e-3 * max(only.predicted)
 
 
-def test_densities_integrate_to_one_and_agree_where_the_model_holds():
+def test_observed_and_predicted_densities_integrate_to_one_and_agree_where_the_model_holds():
     rows = make_table(np.random.default_rng(4), each=400)
     check = predictive_check(fitted(rows), *rows)
     for one in check.connections:
@@ -74,14 +74,14 @@ def test_densities_integrate_to_one_and_agree_where_the_model_holds():
         assert np.trapezoid(np.abs(np.subtract(one.observed, one.predicted)), check.grid) < 0.12
 
 
-def test_the_predictive_check_detects_distances_of_another_fit():
+def test_the_predictive_check_detects_distances_that_the_model_was_not_fitted_to():
     rng = np.random.default_rng(5)
     rows = make_table(rng)
     moved = (np.array(rows[0]) - 0.3, rows[1], rows[2])
     assert predictive_check(fitted(rows), *moved).share_89 < 0.15
 
 
-def test_a_word_or_a_connection_that_was_not_fitted_cannot_be_checked():
+def test_a_word_or_a_kind_of_word_pair_that_was_not_fitted_cannot_be_checked():
     posterior = fitted(make_table(np.random.default_rng(6), only=("human",)))
     with pytest.raises(TooFewObservations, match="associated"):
         predictive_check(posterior, [0.9], ["associated"], ["w0"])
@@ -91,14 +91,14 @@ def test_a_word_or_a_connection_that_was_not_fitted_cannot_be_checked():
         predictive_check(posterior, [], [], [])
 
 
-def test_the_same_check_twice_gives_the_same_json():
+def test_the_same_predictive_check_twice_gives_the_same_json():
     rows = make_table(np.random.default_rng(7))
     posterior = fitted(rows)
     first, second = (json.dumps(as_json(predictive_check(posterior, *rows)), allow_nan=False) for _ in range(2))
     assert first == second
 
 
-def test_a_comparison_finds_the_effect_of_debiasing():
+def test_comparing_posteriors_before_and_after_debiasing_recovers_the_simulated_change():
     rng = np.random.default_rng(8)
     before = fitted(make_table(rng, means=(0.7, 0.9, 0.9, 0.95)), seed=1)
     after = fitted(make_table(rng, means=(0.9, 0.9, 0.9, 0.95)), seed=2)
@@ -133,7 +133,7 @@ def test_two_fits_with_the_same_seed_are_compared_as_independent():
         assert width == pytest.approx(expected, rel=0.15)
 
 
-def test_a_comparison_without_stereotypes_has_no_effect():
+def test_comparing_posteriors_without_stereotype_distances_gives_no_effect():
     rng = np.random.default_rng(11)
     one, other = (fitted(make_table(rng, only=("human", "neutral")), seed=seed) for seed in (1, 2))
     compared = compare(one, other)
@@ -142,14 +142,14 @@ def test_a_comparison_without_stereotypes_has_no_effect():
     assert compared.words == ()
 
 
-def test_posteriors_without_a_common_connection_are_refused():
+def test_a_comparison_of_posteriors_without_a_common_kind_of_word_pair_is_refused():
     rng = np.random.default_rng(12)
     one, other = (fitted(make_table(rng, only=(name,))) for name in ("human", "neutral"))
     with pytest.raises(TooFewObservations, match="human before, and to neutral after"):
         compare(one, other)
 
 
-def test_posteriors_of_different_length_are_compared_over_the_shorter():
+def test_posteriors_with_different_numbers_of_draws_are_compared_over_the_smaller_number():
     rows = make_table(np.random.default_rng(13))
     compared = compare(fitted(rows, draws=500), fitted(rows, draws=2000))
     assert compared.connections[0].mean == pytest.approx(0, abs=0.02)

@@ -38,13 +38,13 @@ def test_every_term_has_equal_weight_however_many_pairs_it_has():
     assert found.over_pairs == 0.8
 
 
-def test_a_specification_with_more_terms_has_more_weight_in_the_model_score():
+def test_a_word_list_with_more_terms_has_more_weight_in_the_score_of_a_model():
     found = score(("a", "x", [1]), ("a", "y", [1]), ("a", "z", [1]), ("b", "x", [0]))
     assert found.by_bias == {"a": 1.0, "b": 0.0}
     assert found.model == 0.75
 
 
-def test_a_word_in_two_specifications_counts_as_two_terms():
+def test_a_word_in_two_word_lists_counts_as_two_terms():
     found = score(("arts or math", "poetry", [1, 0]), ("arts or science", "poetry", [1, 1]))
     assert [(one.bias, one.term, one.score) for one in found.by_term] == [
         ("arts or math", "poetry", 0.5),
@@ -52,14 +52,14 @@ def test_a_word_in_two_specifications_counts_as_two_terms():
     ]
 
 
-def test_ties_count_half_and_are_counted():
+def test_ties_between_the_sentences_of_a_pair_are_counted_and_count_half_in_the_score():
     found = score(("gender", "math", [1, 0.5, 0.5]), ("gender", "art", [0.5, 0]))
     assert found.ties == 3
     assert [(one.stereotyped, one.anti_stereotyped, one.ties) for one in found.by_term] == [(1, 0, 2), (0, 1, 1)]
     assert found.by_bias["gender"] == pytest.approx((2 / 3 + 1 / 4) / 2)
 
 
-def test_pairs_of_a_term_need_not_be_adjacent():
+def test_sentence_pairs_of_a_term_are_scored_together_even_if_others_lie_between_them():
     found = score_choices([1, 0, 0.5, 1], ["math", "art", "math", "art"], ["gender"] * 4)
     assert [(one.term, one.pairs, one.score) for one in found.by_term] == [("math", 2, 0.75), ("art", 2, 0.5)]
 

@@ -64,19 +64,19 @@ def test_importance_corrected_surrogate_draws_recover_the_posterior(truth, surro
     assert (np.abs(found - truth) < 5 * error).all()
 
 
-def test_weights_without_surrogate_recover_the_posterior_with_many_more_calls(truth):
+def test_importance_weights_without_a_surrogate_recover_the_posterior_with_many_more_calls(truth):
     vectors = PRIOR.draw(20_000, rng_of(6))
     found, error = means(vectors, weigh(service(vectors)))
     assert (np.abs(found - truth) < 5 * error).all()
 
 
-def test_uncorrected_surrogate_draws_are_less_accurate(truth, surrogate):
+def test_surrogate_draws_without_importance_correction_are_less_accurate(truth, surrogate):
     vectors = sample_posterior(surrogate, PRIOR, 6000, rng_of(3))
     corrected = means(vectors, weigh(service(vectors), surrogate.probability(vectors)))[0]
     assert np.abs(corrected - truth).max() < np.abs(vectors.mean(axis=0) - truth).max()
 
 
-def test_a_logit_is_recovered_from_its_probabilities():
+def test_the_weights_of_a_logistic_function_are_recovered_from_its_probabilities():
     vectors = rng_of(7).normal(3, [0.1, 1, 10], (400, 3))
     said = expit(vectors @ [5.0, -1.0, 0.2] - 13)
     fitted = fit_surrogate(vectors, said, ridge=1e-8)
@@ -112,7 +112,7 @@ def test_the_surrogate_does_not_depend_on_the_scale_and_offset_of_the_inputs():
     assert moved.probability(100 + vectors * [1e-3, 1, 1e3]) == pytest.approx(plain.probability(vectors), abs=1e-4)
 
 
-def test_the_ridge_allows_more_dimensions_than_replies():
+def test_a_ridge_penalty_allows_a_surrogate_with_more_dimensions_than_replies():
     vectors = rng_of(11).normal(size=(50, 300))
     fitted = fit_surrogate(vectors, (vectors[:, 0] > 0).astype(float))
     assert np.isfinite(fitted.weights).all()
@@ -168,7 +168,7 @@ LOGITS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("steepness", "constant"), LOGITS.values(), ids=LOGITS)
-def test_draws_have_the_moments_and_the_distribution_of_numerical_integration(steepness, constant):
+def test_surrogate_posterior_draws_have_the_moments_and_distribution_of_numerical_integration(steepness, constant):
     slope = steepness * np.linalg.solve(PRIOR.factor.T, UNIT)
     surrogate = Surrogate(slope, float(constant - slope @ PRIOR.mean))
     mean, sd, distribution, whole = posterior_along(steepness, constant)
@@ -183,7 +183,7 @@ def test_draws_have_the_moments_and_the_distribution_of_numerical_integration(st
     assert log_mean_probability(surrogate, PRIOR) == pytest.approx(np.log(whole / np.sqrt(2 * np.pi)), abs=close)
 
 
-def test_draws_are_independent_along_and_across_the_slope():
+def test_surrogate_posterior_draws_are_independent_along_and_across_the_slope():
     along, across = along_and_across(sample_posterior(Surrogate(SLOPE, -7.0), PRIOR, 20_000, rng_of(20)))
     for lag in (1, 2, 3, 10):
         assert abs(spearmanr(along[lag:], along[:-lag]).statistic) < 4 / np.sqrt(20_000)
@@ -216,7 +216,7 @@ def test_the_same_generator_draws_the_same_vectors():
     assert (one == other).all()
 
 
-def test_a_prior_of_lower_rank_keeps_its_directions():
+def test_draws_under_a_prior_of_lower_rank_stay_within_the_directions_of_the_prior():
     # the first two dimensions are identical
     prior = NormalPrior(np.ones(3), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]]))
     vectors = sample_posterior(Surrogate(np.array([1.0, 1.0, 0.5]), -4.0), prior, 20_000, rng_of(24))
@@ -237,12 +237,12 @@ def test_a_prior_has_the_mean_and_covariance_of_its_inputs():
 
 
 @pytest.mark.parametrize("said", [np.zeros(10), np.ones(10)])
-def test_identical_replies_are_refused(said):
+def test_a_surrogate_fit_to_identical_replies_is_refused(said):
     with pytest.raises(ZeroVariance):
         fit_surrogate(rng_of(0).normal(size=(10, 2)), said)
 
 
-def test_invalid_arguments_are_refused():
+def test_a_surrogate_fit_with_invalid_arguments_is_refused():
     vectors = rng_of(0).normal(size=(4, 2))
     for said, error in (
         ([0.5], OutOfBounds),

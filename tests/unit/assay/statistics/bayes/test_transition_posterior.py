@@ -48,13 +48,13 @@ def test_services_of_known_behaviour_have_the_expected_effects(service, step_1, 
         ([[0.5, 0, 0.5], [0, 0.5, 0.5]], 0.0, 0.2),  # half the outputs are neutral, which halves the effect
     ],
 )
-def test_a_neutral_output_has_no_effect(service, step_1, step_2):
+def test_outputs_that_are_declared_neutral_count_as_no_effect(service, step_1, step_2):
     effects = step_effects(exactly(service), UNBIASED, BIASED, neutral=True)
     assert effects.step_1 == pytest.approx([step_1], abs=1e-12)
     assert effects.step_2 == pytest.approx([step_2], abs=1e-12)
 
 
-def test_without_neutral_outputs_both_kinds_of_effect_agree():
+def test_if_no_output_is_neutral_effects_do_not_depend_on_how_neutral_outputs_would_count():
     transitions = draw_transitions([[30, 10], [12, 28]], np.random.default_rng(2), 200)
     padded = np.concatenate([transitions, np.zeros((200, 2, 1))], axis=2)
     lost, neutral = (step_effects(padded, UNBIASED, BIASED, neutral=neutral) for neutral in (False, True))
@@ -62,7 +62,7 @@ def test_without_neutral_outputs_both_kinds_of_effect_agree():
     assert neutral.step_2 == pytest.approx(lost.step_2, abs=1e-12)
 
 
-def test_effects_use_the_nearest_unbiased_distribution_and_the_worst_block():
+def test_the_effect_is_the_largest_distance_of_any_block_from_its_nearest_unbiased_distribution():
     unbiased = [[0.5, 0.5], [0.3, 0.7]]
     effects = step_effects(exactly(FLIPPING_30), unbiased, BIASED)
     # the outputs are (.65, .35) and (.51, .49); the nearest declared distribution to both is (.5, .5)
@@ -93,7 +93,7 @@ def test_draws_have_the_moments_of_the_dirichlet_posterior():
     assert drawn.var(axis=0) == pytest.approx(mean * (1 - mean) / (total + 1), rel=0.05)
 
 
-def test_a_row_without_observations_is_drawn_from_the_prior():
+def test_a_row_without_observations_gets_finite_transition_probabilities_that_sum_to_one():
     drawn = draw_transitions([[0, 0, 0]], np.random.default_rng(5), 2_000)
     assert np.isfinite(drawn).all()
     assert drawn.sum(axis=2) == pytest.approx(np.ones((2_000, 1)))
@@ -111,7 +111,7 @@ def simulated_services(rng, services=400, sentences=60):
 
 
 @pytest.mark.slow
-def test_intervals_have_their_nominal_coverage():
+def test_intervals_of_effects_from_transition_counts_have_their_nominal_coverage():
     rng = np.random.default_rng(7)
     held = []
     for truth, counts in simulated_services(rng):

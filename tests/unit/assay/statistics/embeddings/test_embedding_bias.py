@@ -87,7 +87,7 @@ def mac_of(targets, sets, vector_of):
 # ---------------------------------------------------------------------------- wefe, on real vectors
 @needs_embedding
 @pytest.mark.parametrize("name", ["WEAT1", "WEAT3", "WEAT7", "Manzini_gender"])
-def test_every_measure_equals_its_value_in_wefe(name, vector_of, known):
+def test_every_embedding_bias_measure_equals_its_value_in_the_library_wefe(name, vector_of, known):
     targets, attributes = lists_of(known, name)
     compared = set()
     for ending, words in attributes.items():
@@ -103,14 +103,14 @@ def test_every_measure_equals_its_value_in_wefe(name, vector_of, known):
 
 @needs_embedding
 @pytest.mark.parametrize("name", ["WEAT1", "WEAT3", "WEAT7"])
-def test_mac_of_word_lists_equals_that_of_wefe(name, vector_of, known):
+def test_the_mean_average_cosine_of_word_lists_equals_that_of_the_library_wefe(name, vector_of, known):
     targets, attributes = lists_of(known, name)
     found = mac_of(targets[0] + targets[1], attributes, vector_of)
     assert found.value == pytest.approx(known["queries"][name]["wefe"]["MAC"], abs=1e-5)
 
 
 @needs_embedding
-def test_mac_of_pairs_of_women_and_men_equals_that_of_wefe_for_each_set(vector_of, known):
+def test_the_mean_average_cosine_of_pairs_of_women_and_men_equals_that_of_wefe_for_each_set(vector_of, known):
     query = known["queries"]["Manzini_gender"]
     targets = [word for pair in query["inputs"]["eval_targets"] for word in pair]
     found = mac_of(targets, query["inputs"]["attributes"], vector_of)
@@ -123,7 +123,7 @@ def test_mac_of_pairs_of_women_and_men_equals_that_of_wefe_for_each_set(vector_o
 
 # ---------------------------------------------------------------------------- MAC
 @needs_known_answers
-def test_mac_averages_within_sets_before_it_averages_sets():
+def test_the_mean_average_cosine_averages_within_sets_before_it_averages_sets():
     known = json.loads((KNOWN / "weat_mac.json").read_text())["mac"]
     rows = [
         (distance, word, name)
@@ -138,30 +138,30 @@ def test_mac_averages_within_sets_before_it_averages_sets():
     assert found.value != pytest.approx(np.mean(distance), abs=1e-3)
 
 
-def test_mac_without_sets_gives_every_protected_word_the_same_weight():
+def test_the_mean_average_cosine_without_sets_gives_every_protected_word_the_same_weight():
     found = mean_average_cosine([0.2, 0.4, 1.0], ["she", "she", "he"])
     assert found.value == pytest.approx((0.3 + 1.0) / 2)
     assert found.by_word == {"he": 1.0, "she": pytest.approx(0.3)}
     assert found.sets == 2
 
 
-def test_mac_averages_over_the_sets_in_which_each_word_has_distances():
+def test_the_mean_average_cosine_averages_over_the_sets_in_which_each_word_has_distances():
     found = mean_average_cosine([0.2, 0.4, 0.9], ["a", "a", "b"], ["x", "y", "y"])
     assert found.value == pytest.approx((0.2 + 0.4 + 0.9) / 3)
     assert found.sets == 3
 
 
-def test_mac_of_zero_distances_is_refused():
+def test_the_mean_average_cosine_of_an_empty_list_of_distances_is_refused():
     with pytest.raises(TooFewObservations):
         mean_average_cosine([], [])
 
 
-def test_mac_of_distances_without_a_word_is_refused():
+def test_the_mean_average_cosine_of_distances_without_a_word_is_refused():
     with pytest.raises(OutOfBounds, match="3 and 2"):
         mean_average_cosine([0.1, 0.2, 0.3], ["a", "b"])
 
 
-def test_mac_of_a_distance_that_is_not_finite_is_refused():
+def test_the_mean_average_cosine_of_a_distance_that_is_not_finite_is_refused():
     with pytest.raises(EvidenceError, match="1 of 2"):
         mean_average_cosine([0.1, math.nan], ["a", "b"])
 
@@ -197,7 +197,7 @@ def test_direct_bias_uses_the_principal_component_of_pairs_centred_at_their_mean
     assert found.explained == pytest.approx(strength[-1] / strength.sum())
 
 
-def test_swapping_the_pairs_changes_the_signs_and_keeps_direct_bias(rng):
+def test_swapping_the_words_of_each_pair_negates_the_cosines_of_words_and_keeps_direct_bias(rng):
     first, second = pairs_along(1, rng)
     words = rng.normal(size=(6, 10))
     straight, swapped = direct_bias(words, first, second), direct_bias(words, second, first)
@@ -212,12 +212,12 @@ def test_words_orthogonal_to_the_direction_have_no_direct_bias():
     assert found.explained == 1
 
 
-def test_pairs_of_parallel_vectors_are_refused():
+def test_direct_bias_of_a_pair_of_parallel_vectors_is_refused():
     with pytest.raises(ZeroVariance, match="no direction between them"):
         direct_bias(np.eye(3), [[1, 2, 3]], [[2, 4, 6]])
 
 
-def test_two_equally_strong_directions_are_refused():
+def test_direct_bias_of_pairs_with_two_equally_strong_directions_is_refused():
     first, second = np.eye(4)[:2], np.eye(4)[2:]
     with pytest.raises(EvidenceError, match="two directions"):
         direct_bias(np.eye(4), first, second)
@@ -236,36 +236,36 @@ def test_swapping_the_pairs_changes_the_sign_of_ripa(rng):
     assert swapped == pytest.approx(-straight)
 
 
-def test_a_pair_of_equal_vectors_is_refused():
+def test_ripa_of_a_pair_of_equal_vectors_is_refused():
     with pytest.raises(EvidenceError, match="1 of the 2 vectors of the differences"):
         relational_inner_product([[1, 0], [0, 1]], [[1, 0], [1, 0]], [[1, 1]])
 
 
 @pytest.mark.parametrize("measure", [relational_inner_product, lambda a, b, words: direct_bias(words, a, b)])
-def test_pairs_of_unequal_length_are_refused(measure):
+def test_ripa_and_direct_bias_of_groups_with_different_numbers_of_words_are_refused(measure):
     with pytest.raises(OutOfBounds, match="not 2 and 1"):
         measure(np.eye(2), np.eye(2)[:1], np.eye(2))
 
 
 # ---------------------------------------------------------------------------- RND and ECT
-def test_rnd_by_norm_is_positive_if_words_are_nearer_to_the_second_group():
+def test_relative_norm_distance_is_positive_if_words_are_nearer_to_the_second_group():
     first, second = [[0, 0], [0, 2]], [[10, 1]]
     assert relative_norm_distance(first, second, [[9, 1]]).by_word == pytest.approx([8])
 
 
-def test_swapping_the_groups_changes_the_sign_of_rnd(rng):
+def test_swapping_the_groups_changes_the_sign_of_relative_norm_distance(rng):
     first, second, words = rng.normal(size=(3, 5, 6))
     swapped = relative_norm_distance(second, first, words)
     assert swapped.value == pytest.approx(-relative_norm_distance(first, second, words).value)
 
 
-def test_equal_groups_have_rnd_zero_and_coherence_one(rng):
+def test_equal_groups_have_relative_norm_distance_zero_and_embedding_coherence_one(rng):
     group, words = rng.normal(size=(2, 5, 6))
     assert relative_norm_distance(group, group, words).value == 0
     assert embedding_coherence(group, group, words).value == pytest.approx(1)
 
 
-def test_coherence_is_scipys_rank_correlation_with_ties(rng):
+def test_embedding_coherence_equals_the_rank_correlation_of_scipy_with_ties(rng):
     first, second = rng.normal(size=(2, 5, 6))
     words = rng.normal(size=(7, 6))[[0, 1, 2, 3, 3, 4, 5, 5, 5, 6]]
     near = cosines(words, [first.mean(axis=0), second.mean(axis=0)])
@@ -273,21 +273,21 @@ def test_coherence_is_scipys_rank_correlation_with_ties(rng):
     assert embedding_coherence(first, second, words).value == pytest.approx(expected, rel=1e-12)
 
 
-def test_opposite_groups_have_coherence_minus_one(rng):
+def test_opposite_groups_have_embedding_coherence_minus_one(rng):
     group, words = rng.normal(size=(2, 5, 6))
     assert embedding_coherence(group, -group, words).value == pytest.approx(-1)
 
 
-def test_coherence_of_two_words_is_refused(rng):
+def test_embedding_coherence_of_only_two_words_is_refused(rng):
     with pytest.raises(TooFewObservations, match="at least 3"):
         embedding_coherence(rng.normal(size=(2, 3)), rng.normal(size=(2, 3)), rng.normal(size=(2, 3)))
 
 
-def test_coherence_of_equally_near_words_is_refused():
+def test_embedding_coherence_of_equally_near_words_is_refused():
     with pytest.raises(ZeroVariance):
         embedding_coherence([[1, 0]], [[0, 1]], [[1, 1]] * 4)
 
 
-def test_a_group_with_mean_zero_is_refused(rng):
+def test_embedding_coherence_of_a_group_with_mean_zero_is_refused(rng):
     with pytest.raises(EvidenceError, match="all zero"):
         embedding_coherence([[1, 0], [-1, 0]], [[0, 1]], rng.normal(size=(4, 2)))

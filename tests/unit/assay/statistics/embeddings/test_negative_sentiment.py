@@ -54,7 +54,7 @@ def lists_of(known, name, vector_of):
 # ---------------------------------------------------------------------------- second implementations
 @needs_embedding
 @pytest.mark.parametrize("name", ["WEAT1", "WEAT3", "WEAT7"])
-def test_rnsb_of_word_vectors_equals_its_value_in_wefe(name, vector_of):
+def test_negative_sentiment_bias_of_word_vectors_equals_its_value_in_the_library_wefe(name, vector_of):
     known = json.loads(KNOWN.read_text())
     expected = known["queries"][name]["wefe"]["RNSB_holdoutFalse_rs42"]
     (positive, negative), targets = lists_of(known, name, vector_of)
@@ -67,7 +67,7 @@ def test_rnsb_of_word_vectors_equals_its_value_in_wefe(name, vector_of):
 
 @needs_embedding
 @pytest.mark.parametrize("name", ["WEAT1", "WEAT3", "WEAT7"])
-def test_rnsb_on_the_training_split_of_wefe_equals_its_value_in_wefe(name, vector_of):
+def test_negative_sentiment_bias_on_the_training_split_of_the_library_wefe_equals_its_value_there(name, vector_of):
     """wefe holds out a fifth of the words, chosen by the split of scikit-learn."""
     selection = pytest.importorskip("sklearn.model_selection", reason="the split is scikit-learn's: install [real]")
     known = json.loads(KNOWN.read_text())
@@ -81,7 +81,7 @@ def test_rnsb_on_the_training_split_of_wefe_equals_its_value_in_wefe(name, vecto
     assert found.value == pytest.approx(expected, abs=SETTLED)
 
 
-def test_the_probabilities_equal_those_of_scikit_learn(sets):
+def test_sentiment_probabilities_equal_those_of_scikit_learn(sets):
     linear_model = pytest.importorskip("sklearn.linear_model", reason="scikit-learn is not here: install [real]")
     positive, negative, targets = sets
     words, labels = np.concatenate([positive, negative]), np.repeat([0, 1], [len(positive), len(negative)])
@@ -92,12 +92,12 @@ def test_the_probabilities_equal_those_of_scikit_learn(sets):
 
 
 # ---------------------------------------------------------------------------- invariants
-def test_equal_targets_have_rnsb_zero(sets):
+def test_equal_target_words_have_negative_sentiment_bias_zero(sets):
     positive, negative, targets = sets
     assert negative_sentiment_bias(positive, negative, targets[[3, 3, 3]]).value == pytest.approx(0, abs=1e-15)
 
 
-def test_rnsb_grows_with_the_distance_of_a_group_towards_negative_words(sets):
+def test_negative_sentiment_bias_grows_with_the_distance_of_a_group_towards_negative_words(sets):
     positive, negative, _ = sets
     towards_negative = np.eye(20)[0]
     values = [
@@ -109,7 +109,7 @@ def test_rnsb_grows_with_the_distance_of_a_group_towards_negative_words(sets):
     assert values[-1] > 0.01
 
 
-def test_swapping_the_sentiments_gives_complementary_probabilities(sets):
+def test_swapping_positive_and_negative_words_gives_complementary_sentiment_probabilities(sets):
     positive, negative, targets = sets
     straight, swapped = (negative_sentiment_bias(*one, targets) for one in ((positive, negative), (negative, positive)))
     assert swapped.probabilities == pytest.approx([1 - one for one in straight.probabilities], abs=1e-9)
@@ -133,26 +133,26 @@ def test_very_short_and_very_long_vectors_are_fitted(scale, sets):
     assert math.isfinite(negative_sentiment_bias(*(one * scale for one in sets)).value)
 
 
-def test_the_result_can_be_written_as_json(sets):
+def test_negative_sentiment_bias_can_be_written_as_json(sets):
     written = asdict(negative_sentiment_bias(*sets))
     assert json.loads(json.dumps(written, allow_nan=False))["value"] == written["value"]
 
 
 # ---------------------------------------------------------------------------- refused input
 @pytest.mark.parametrize("empty", [0, 1])
-def test_a_sentiment_without_words_is_refused(empty, sets):
+def test_negative_sentiment_bias_without_positive_or_negative_words_is_refused(empty, sets):
     changed = list(sets)
     changed[empty] = np.empty((0, 20))
     with pytest.raises(TooFewObservations, match="at least 1"):
         negative_sentiment_bias(*changed)
 
 
-def test_a_single_target_is_refused(sets):
+def test_negative_sentiment_bias_of_a_single_target_word_is_refused(sets):
     with pytest.raises(TooFewObservations, match="at least 2"):
         negative_sentiment_bias(sets[0], sets[1], sets[2][:1])
 
 
-def test_a_number_that_is_not_finite_is_refused(sets):
+def test_negative_sentiment_bias_of_vectors_that_are_not_finite_is_refused(sets):
     sets[2][0, 0] = math.nan
     with pytest.raises(EvidenceError, match="1 of the 12 vectors of the targets"):
         negative_sentiment_bias(*sets)

@@ -23,7 +23,7 @@ def simulated(words, attributes, lists, rng):
 
 
 @pytest.mark.skipif(not KNOWN.exists(), reason="the shared known answers are not beside the project")
-def test_null_probabilities_equal_the_known_values():
+def test_probabilities_of_weat_effects_by_chance_equal_the_known_values():
     known = json.loads(KNOWN.read_text())["null"]
     found = null_check(1.27, 8)
     assert found.p_ddof0 == pytest.approx(known["P_abs_WEAT_ge_1_27"]["exact_ddof0"], rel=1e-12)
@@ -33,7 +33,7 @@ def test_null_probabilities_equal_the_known_values():
 
 
 @pytest.mark.parametrize(("words", "effect"), [(8, 0.7), (3, 1.1), (2, 1.5)])
-def test_simulation_agrees_with_the_exact_probability(words, effect):
+def test_simulated_chance_effects_of_weat_agree_with_their_exact_probability(words, effect):
     s = simulated(words, 4, 20_000, np.random.default_rng(words))
     gap = s[:, :words].mean(axis=1) - s[:, words:].mean(axis=1)
     found = null_check(effect, words)
@@ -42,24 +42,24 @@ def test_simulation_agrees_with_the_exact_probability(words, effect):
         assert reached == pytest.approx(expected, abs=4 * math.sqrt(expected * (1 - expected) / len(s)))
 
 
-def test_simulating_the_first_words_only_reproduces_the_probability_of_the_paper():
+def test_simulating_weat_with_only_the_first_word_of_each_list_reproduces_the_printed_probability():
     s = simulated(8, 8, 20_000, np.random.default_rng(38))
     reached = np.mean(np.abs((s[:, 0] - s[:, 8]) / s.std(axis=1, ddof=1)) >= 1.27)
     assert reached == pytest.approx(null_check(1.27, 8).p_first_words, abs=0.014)
     assert reached == pytest.approx(0.38, abs=0.02)
 
 
-def test_an_effect_of_zero_has_probability_one_and_the_largest_effect_has_zero():
+def test_a_weat_effect_of_zero_has_chance_probability_one_and_the_largest_effect_has_zero():
     assert null_check(0.0, 8).p_ddof0 == 1
     assert null_check(2.0, 8).p_ddof0 == 0
     assert null_check(1.99, 8).p_ddof1 == 0  # dividing by n - 1 limits the effect size to 1.936
 
 
-def test_the_sign_of_the_effect_does_not_matter():
+def test_the_sign_of_a_weat_effect_does_not_change_its_chance_probability():
     assert null_check(-1.27, 8).p_ddof1 == null_check(1.27, 8).p_ddof1
 
 
-def test_longer_lists_make_large_effects_rarer():
+def test_longer_word_lists_make_large_weat_effects_by_chance_rarer():
     ps = [null_check(1.0, words).p_ddof0 for words in (2, 4, 8, 16, 32)]
     assert ps == sorted(ps, reverse=True)
     assert ps[0] > 0.25 > 0.01 > ps[-1]
@@ -71,12 +71,12 @@ def test_an_impossible_effect_size_is_refused(effect):
         null_check(effect, 8)
 
 
-def test_sets_of_one_word_are_refused():
+def test_the_null_check_of_weat_refuses_lists_of_one_word():
     with pytest.raises(OutOfBounds, match="at least 2, not 1"):
         null_check(1.0, 1)
 
 
-def test_the_null_check_explains_the_difference_from_the_paper():
+def test_the_null_check_of_weat_states_the_published_probability_and_why_ours_differs():
     written = asdict(null_check(effect=1.27, words=8))
     assert json.loads(json.dumps(written, allow_nan=False)) == written
     assert written["published"] == 0.38

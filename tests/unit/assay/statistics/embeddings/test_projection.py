@@ -20,7 +20,7 @@ def test_principal_components_are_eigenvectors_of_the_covariance():
     assert np.cov(found.of(VECTORS).T) == pytest.approx(np.diag(values[order]), abs=1e-9)
 
 
-def test_the_sign_of_a_component_does_not_depend_on_the_sign_of_the_data():
+def test_the_sign_of_a_principal_component_does_not_depend_on_the_sign_of_the_data():
     plain, mirrored = principal_components(VECTORS), principal_components(-VECTORS)
     assert mirrored.axes == pytest.approx(plain.axes)
     assert all(axis[np.abs(axis).argmax()] > 0 for axis in plain.axes)
@@ -37,7 +37,7 @@ def test_rotating_the_space_rotates_the_axes_and_keeps_the_explained_variance():
     assert np.abs(np.sum(turned.axes * (plain.axes @ turn.T), axis=1)) == pytest.approx(np.ones(2))
 
 
-def test_further_vectors_are_projected_on_the_axes_of_the_first():
+def test_new_vectors_are_projected_on_the_principal_axes_of_the_original_vectors():
     found = principal_components(VECTORS)
     assert found.of([found.centre, found.centre + 2 * found.axes[0]]) == pytest.approx(
         np.array([[0, 0], [2, 0]]), abs=1e-9
@@ -51,7 +51,7 @@ def test_vectors_on_a_line_have_one_component_that_explains_all_variance():
     assert found.explained == pytest.approx([1, 0])
 
 
-def test_vectors_without_components_are_refused():
+def test_vectors_without_the_requested_principal_components_are_refused():
     with pytest.raises(TooFewObservations):
         principal_components(VECTORS[:1])
     with pytest.raises(OutOfBounds):
@@ -64,7 +64,7 @@ def test_vectors_without_components_are_refused():
         principal_components([[1, np.nan], [0, 1]])
 
 
-def test_the_sign_of_a_component_does_not_depend_on_rounding():
+def test_the_sign_of_a_principal_component_does_not_depend_on_rounding():
     rng = np.random.default_rng(8)
     told = rng.integers(2, size=60)
     # the first two columns are complementary, so their loadings have equal size

@@ -50,7 +50,7 @@ def drawn(seed, pairs=3, words=4, dims=12):
 # ---------------------------------------------------------------------------- the closed form
 @needs_known_answers
 @pytest.mark.parametrize("place", range(3))
-def test_the_closed_form_gives_the_known_pse(place):
+def test_the_closed_form_gives_the_known_point_of_subjective_equality(place):
     case = json.loads(KNOWN.read_text())["cases"][place]
     found = indifference_points([case["c1"]], [case["c2"]], [case["o"]], weight=case["w"])
     assert found[0, 0] == pytest.approx(case["pse"], abs=1e-12)
@@ -71,7 +71,7 @@ def vector():
 
 @needs_vectors
 class TestOnRealVectors:
-    def test_every_cue_pair_and_occupation_has_its_known_pse(self, known, vector):
+    def test_every_cue_pair_and_occupation_has_its_known_point_of_subjective_equality(self, known, vector):
         words = list(known["closed_form_pse_per_pair"])
         sides = [np.array([vector(pair[side]) for pair in known["pairs"]]) for side in (0, 1)]
         found = indifference_points(*sides, [vector(word) for word in words])
@@ -79,13 +79,13 @@ class TestOnRealVectors:
             by_pair = [known["closed_form_pse_per_pair"][word]["|".join(pair)] for pair in known["pairs"]]
             assert found[:, place] == pytest.approx(by_pair, abs=1e-6)
 
-    def test_bisection_finds_the_pse_of_the_closed_form(self, known, vector):
+    def test_bisection_finds_the_point_of_subjective_equality_of_the_closed_form(self, known, vector):
         for first, second in known["pairs"]:
             for word in ("carpenter", "lawyer", "receptionist"):
                 closed = indifference_points([vector(first)], [vector(second)], [vector(word)])[0, 0]
                 assert bisect(vector(first), vector(second), vector(word)) == pytest.approx(closed, abs=1e-9)
 
-    def test_means_over_pairs_agree_with_bisection_of_eight_steps(self, known, vector):
+    def test_points_of_subjective_equality_averaged_over_cue_pairs_agree_with_bisection(self, known, vector):
         """The known means were found on a grid of levels 1/256 apart."""
         for word, expected in known["pse"].items():
             sides = [[vector(pair[side]) for pair in known["pairs"]] for side in (0, 1)]
@@ -94,7 +94,7 @@ class TestOnRealVectors:
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("weight", [0.2, 1.0, 3.0])
-def test_at_the_pse_both_cues_are_equally_near(seed, weight):
+def test_at_the_point_of_subjective_equality_both_cues_are_equally_near(seed, weight):
     first, second, concepts = drawn(seed)
     found = indifference_points(first, second, concepts, weight=weight)
     for pair, word in np.ndindex(found.shape):
@@ -104,7 +104,7 @@ def test_at_the_pse_both_cues_are_equally_near(seed, weight):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_above_the_pse_the_second_cue_is_nearer(seed):
+def test_above_the_point_of_subjective_equality_the_second_cue_is_nearer(seed):
     first, second, concepts = drawn(seed)
     found = indifference_points(first, second, concepts)
     for pair, word in np.ndindex(found.shape):
@@ -114,20 +114,20 @@ def test_above_the_pse_the_second_cue_is_nearer(seed):
             assert (cosine(shown, second[pair]) > cosine(shown, first[pair])) is np.bool_(nearer)
 
 
-def test_swapping_the_cues_mirrors_every_pse():
+def test_swapping_the_cues_mirrors_every_point_of_subjective_equality():
     first, second, concepts = drawn(1)
     mirrored = indifference_points(second, first, concepts)
     np.testing.assert_allclose(mirrored, 1 - indifference_points(first, second, concepts), atol=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-90, 1e-3, 1e90])
-def test_scaling_all_vectors_does_not_change_the_pse(scale):
+def test_scaling_all_vectors_does_not_change_the_point_of_subjective_equality(scale):
     first, second, concepts = drawn(2)
     scaled = indifference_points(scale * first, scale * second, scale * concepts)
     np.testing.assert_allclose(scaled, indifference_points(first, second, concepts), rtol=1e-9)
 
 
-def test_rotating_the_whole_space_does_not_change_the_pse():
+def test_rotating_the_whole_space_does_not_change_the_point_of_subjective_equality():
     first, second, concepts = drawn(3)
     turn, _ = np.linalg.qr(np.random.default_rng(4).normal(size=(12, 12)))
     turned = indifference_points(first @ turn, second @ turn, concepts @ turn)
@@ -140,12 +140,12 @@ def test_weighting_a_concept_equals_scaling_its_vector():
     np.testing.assert_allclose(weighed, indifference_points(first, second, 2.5 * concepts))
 
 
-def test_a_concept_orthogonal_to_the_cues_has_pse_one_half():
+def test_a_concept_orthogonal_to_the_cues_has_a_point_of_subjective_equality_of_one_half():
     found = indifference_points([[1, 0, 0]], [[0, 1, 0]], [[0, 0, 7], [0, 0, 0], [2, 2, 1]])
     np.testing.assert_allclose(found, [[0.5, 0.5, 0.5]], atol=1e-15)
 
 
-def test_a_longer_cue_needs_a_smaller_share():
+def test_a_cue_with_a_longer_vector_needs_a_smaller_share_for_subjective_equality():
     """Cosines ignore the length of a cue, but the mixture depends on it."""
     assert indifference_points([[1, 0]], [[0, 3]], [[0, 0]])[0, 0] == pytest.approx(0.25)
 
@@ -156,7 +156,7 @@ def test_a_cue_with_a_zero_vector_is_refused_and_its_pair_is_named():
 
 
 @pytest.mark.parametrize("length", [1e-3, 1.0, 40.0])
-def test_parallel_cues_are_refused(length):
+def test_cues_with_parallel_vectors_are_refused(length):
     cue = np.array([0.3, 0.4, 1.2])
     with pytest.raises(NoTransition, match="pair 1 point the same way"):
         indifference_points([cue], [length * cue], [[1, 0, 0]])
@@ -183,7 +183,7 @@ def test_vectors_of_different_spaces_are_refused_with_their_shapes(first, second
 
 
 # ---------------------------------------------------------------------------- replicates
-def test_the_curve_is_the_share_of_replicates_below_the_level():
+def test_the_psychometric_curve_is_the_share_of_replicates_below_the_level():
     moved = np.array([[0.2, 0.4], [0.4, 0.8]])
     found = summarise([[0.3], [0.6]], moved, np.random.default_rng(0), [0.0, 0.2, 0.4, 0.5, 0.8, 1.0])
     assert found.curve == (0.0, 0.25, 0.75, 0.75, 1.0, 1.0)
@@ -207,7 +207,7 @@ def test_replicates_of_a_cue_pair_count_as_one_cluster():
     assert (copied.pse.low, copied.pse.high) == pytest.approx((one.pse.low, one.pse.high))
 
 
-def test_templates_are_resampled_if_there_is_only_one_cue_pair():
+def test_with_a_single_cue_pair_the_interval_comes_from_the_spread_of_its_replicates():
     points = np.random.default_rng(5).normal(0.4, 0.1, (1, 40))
     found = summarise(points, points, np.random.default_rng(6), LEVELS)
     low, high = stats.t(39, points.mean(), points.std(ddof=1) / np.sqrt(40)).interval(0.95)
@@ -237,6 +237,6 @@ def test_an_interval_from_eight_cue_pairs_has_its_nominal_coverage():
     assert 0.93 <= held / 1500 <= 0.97
 
 
-def test_zero_replicates_are_refused():
+def test_a_psychometric_curve_of_zero_replicates_is_refused():
     with pytest.raises(TooFewObservations, match="no replicate"):
         summarise(np.empty((0, 3)), np.empty((0, 3)), np.random.default_rng(0), LEVELS)

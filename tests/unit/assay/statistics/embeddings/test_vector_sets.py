@@ -22,7 +22,7 @@ def test_scaling_a_zero_vector_is_refused():
         unit_vectors([[0, 0], [1, 0]], "the targets")
 
 
-def test_a_number_that_is_not_finite_is_refused():
+def test_a_vector_with_a_number_that_is_not_finite_is_refused():
     with pytest.raises(EvidenceError, match="1 of the 2 vectors"):
         as_vectors([[math.inf, 0], [1, 0]], "the targets")
 
@@ -33,7 +33,7 @@ def test_vectors_that_are_not_a_matrix_are_refused(shape):
         as_vectors(np.ones(shape), "the targets")
 
 
-def test_vectors_of_another_length_are_refused():
+def test_vectors_with_another_number_of_dimensions_than_expected_are_refused():
     with pytest.raises(OutOfBounds, match="vectors of 3 numbers where others have 4"):
         as_vectors(np.ones((2, 3)), "the targets", dims=4)
 

@@ -84,7 +84,7 @@ def test_a_table_of_cosines_has_its_known_p_value_and_effect_size():
 @needs_embedding
 @pytest.mark.parametrize("scaled", [False, True], ids=["raw", "normalised"])
 @pytest.mark.parametrize("name", ["WEAT1", "WEAT3", "WEAT7"])
-def test_the_effect_of_word_vectors_equals_its_value_in_wefe(name, scaled, vector_of, queries, rng):
+def test_the_weat_effect_of_word_vectors_equals_its_value_in_the_library_wefe(name, scaled, vector_of, queries, rng):
     vectors = embedded(queries, name, vector_of)
     if scaled:
         vectors = [unit_vectors(one) for one in vectors]
@@ -115,7 +115,7 @@ def test_word_vectors_have_the_associations_and_p_values_of_a_second_implementat
 
 
 @needs_embedding
-def test_the_effect_of_stereotypes_of_women_and_men_equals_its_value_in_wefe(vector_of, queries):
+def test_the_weat_effect_of_stereotypes_of_women_and_men_equals_its_value_in_the_library_wefe(vector_of, queries):
     known = queries["queries"]["Manzini_gender"]
     columns, attributes = known["inputs"]["definite_columns"], known["inputs"]["attributes"]
     lists = (*columns, attributes["man"], attributes["woman"])
@@ -140,17 +140,17 @@ def test_weat_equals_the_textbook_formula(sets):
 
 
 # ---------------------------------------------------------------------------- symmetries
-def test_swapping_the_targets_changes_the_sign_of_weat(sets):
+def test_swapping_the_two_lists_of_target_words_changes_the_sign_of_weat(sets):
     first, second, own, other = sets
     assert_mirrored(weat(first, second, own, other), weat(second, first, own, other))
 
 
-def test_swapping_the_attributes_changes_the_sign_of_weat(sets):
+def test_swapping_the_two_lists_of_attribute_words_changes_the_sign_of_weat(sets):
     first, second, own, other = sets
     assert_mirrored(weat(first, second, own, other), weat(first, second, other, own))
 
 
-def test_swapping_targets_and_attributes_together_does_not_change_weat(sets):
+def test_swapping_both_the_target_lists_and_the_attribute_lists_does_not_change_weat(sets):
     first, second, own, other = sets
     assert_same(weat(second, first, other, own), weat(*sets))
 
@@ -176,7 +176,7 @@ def test_weat_does_not_depend_on_the_order_length_or_rotation_of_the_vectors(set
     assert_same(weat(*changed), weat(*sets))
 
 
-def test_targets_that_equal_their_attributes_have_nearly_the_largest_possible_effect(rng):
+def test_target_words_that_equal_their_attribute_words_have_nearly_the_largest_possible_weat_effect(rng):
     poles = np.eye(12)[:2]
     first, second = (pole + 0.01 * rng.normal(size=(8, 12)) for pole in poles)
     found = weat(first, second, first, second)
@@ -185,37 +185,37 @@ def test_targets_that_equal_their_attributes_have_nearly_the_largest_possible_ef
 
 
 # ---------------------------------------------------------------------------- limits and refused input
-def test_a_cosine_never_leaves_its_range(rng):
+def test_a_computed_cosine_is_never_outside_minus_one_to_one(rng):
     vectors = rng.normal(size=(50, 3))
     assert np.abs(cosines(vectors, -7 * vectors)).max() <= 1
     assert np.diag(cosines(vectors, -7 * vectors)) == pytest.approx(-1)
 
 
-def test_equal_attribute_sets_are_refused(sets):
+def test_equal_lists_of_attribute_words_are_refused(sets):
     first, second, own, _ = sets
     with pytest.raises(ZeroVariance, match="all 10 target words have the same association, 0"):
         weat(first, second, own, own)
 
 
-def test_one_word_in_each_set_is_refused():
+def test_weat_of_one_word_in_each_list_is_refused():
     with pytest.raises(TooFewObservations, match="at least 2"):
         weat_of_associations([0.1], [0.2])
 
 
-def test_a_zero_vector_is_refused(sets):
+def test_weat_with_a_zero_vector_is_refused(sets):
     first, second, own, other = sets
     own[2] = 0
     with pytest.raises(EvidenceError, match="all zero"):
         weat(first, second, own, other)
 
 
-def test_vectors_of_different_lengths_are_refused(sets):
+def test_weat_of_vectors_with_different_numbers_of_dimensions_is_refused(sets):
     first, second, own, _ = sets
     with pytest.raises(OutOfBounds, match="vectors of 11 numbers where others have 12"):
         weat(first, second, own, np.ones((4, 11)))
 
 
-def test_many_targets_without_a_random_generator_are_refused(rng):
+def test_weat_of_50_target_words_without_a_random_generator_is_refused(rng):
     with pytest.raises(SpecificationError, match="random generator"):
         weat_of_associations(rng.normal(size=25), rng.normal(size=25))
 

@@ -13,13 +13,13 @@ RNG = np.random.default_rng(4)
 
 
 @pytest.mark.parametrize("errors", [1.0, 1.5, 2.0, 2.5])
-def test_a_preference_shared_by_two_uncertain_lists_may_be_chance(errors):
+def test_a_preference_common_to_two_word_lists_with_large_errors_may_be_chance(errors):
     """Its draws are 0 where the lists disagree, and are never negative."""
     lists = errors + RNG.standard_normal((2, 20_000))
     assert may_be_chance(shared_preference(lists))
 
 
-def test_a_preference_shared_by_two_certain_lists_is_not_chance():
+def test_a_preference_common_to_two_word_lists_with_small_errors_is_not_chance():
     assert not may_be_chance(shared_preference(6 + RNG.standard_normal((2, 20_000))))
 
 

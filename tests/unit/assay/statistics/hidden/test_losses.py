@@ -17,7 +17,7 @@ def rng():
     return np.random.default_rng(5)
 
 
-def test_groups_without_lost_replies_have_no_difference(rng):
+def test_groups_without_lost_replies_do_not_differ_in_lost_replies(rng):
     assert not loss_difference({"a": LostOfGroup(8), "b": LostOfGroup(8)}, 0.05, 0.95, rng).any()
 
 
@@ -39,7 +39,7 @@ def test_failed_calls_count_only_if_the_groups_differ_with_confidence(rng):
     assert loss_difference(apart, 0.05, 0.95, rng).mean() == pytest.approx(0.17, abs=0.02)
 
 
-def test_the_largest_difference_of_three_groups_is_drawn(rng):
+def test_of_three_groups_the_largest_difference_in_lost_replies_counts(rng):
     groups = {"a": LostOfGroup(1000), "b": LostOfGroup(1000, 50), "c": LostOfGroup(1000, 300)}
     assert loss_difference(groups, 0.05, 0.95, rng).mean() == pytest.approx(0.3, abs=0.01)
 

@@ -27,7 +27,7 @@ RNG = np.random.default_rng(2)
     ],
     ids=["any sign", "positive", "wide", "skewed", "coded", "coded below zero", "probabilities", "labels"],
 )
-def test_the_scales_of_comparison_are_chosen_from_the_outputs(outputs, probabilities, scales):
+def test_the_scales_on_which_outputs_are_compared_are_chosen_by_their_distribution(outputs, probabilities, scales):
     assert scales_of(outputs, "auto", probabilities=probabilities) == scales
 
 

@@ -26,7 +26,7 @@ def profiles_of(difference: np.ndarray, rng: np.random.Generator, **clusters: np
     return Profiles(np.column_stack([base, base + difference]), ("a", "b"), clusters)
 
 
-def test_many_values_without_an_effect_have_no_effect_on_single_items(rng):
+def test_fifteen_values_that_differ_by_noise_only_have_no_effect_on_single_items(rng):
     outputs = rng.normal(size=400)[:, None] + rng.normal(0, 0.1, (400, 15))
     repeats = outputs[:50, :, None] + rng.normal(0, 0.1, (50, 15, 3))
     repeats[:, :, 0] = outputs[:50]

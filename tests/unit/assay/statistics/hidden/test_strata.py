@@ -38,7 +38,7 @@ def test_opposite_effects_in_two_strata_are_found_although_the_mean_effect_is_ze
     assert all(draws.mean() == pytest.approx(0.45, abs=0.06) for draws in found.values())
 
 
-def test_of_many_values_the_pairs_with_the_largest_effects_are_judged(rng):
+def test_of_fifteen_values_only_the_pairs_with_the_largest_effects_are_judged(rng):
     side = np.where(np.arange(400) % 2, "up", "down")
     outputs = rng.normal(size=400)[:, None] + rng.normal(0, 0.1, (400, 15))
     outputs[:, 7] += np.where(side == "up", 0.6, -0.6)
@@ -65,7 +65,7 @@ def test_only_a_difference_that_noise_cannot_explain_in_any_pair_or_stratum_prov
     assert all("side: up" in name and "v3" in name for name in proven)
 
 
-def test_a_stratum_of_few_profiles_and_a_family_with_a_single_stratum_are_left_out(rng):
+def test_a_stratum_of_three_cases_is_left_out_and_so_is_the_only_other_stratum(rng):
     profiles = profiles_of(rng.normal(size=100), rng)
     rare = np.array(["rare"] * 3 + ["common"] * 97)
     assert stratum_effects(profiles, {"kind": rare}, 0.1, rng) == ()
@@ -81,7 +81,7 @@ def test_chance_differences_between_several_values_are_shrunk_below_the_limit(rn
 
 
 @pytest.mark.parametrize("values", [3, 10])
-def test_one_value_that_differs_is_still_found_among_several(values, rng):
+def test_a_single_attribute_value_that_is_treated_differently_is_still_detected_among_several(values, rng):
     draws = 0.02 * rng.normal(size=values) + 0.02 * rng.normal(size=(4000, values))
     draws[:, 1] += 0.3
     pairs = np.stack([draws[:, b] - draws[:, a] for a, b in combinations(range(values), 2)], axis=1)
@@ -124,7 +124,7 @@ def test_rounding_does_not_decide_which_of_two_opposite_shares_is_fitted(rng, ro
 
 
 @pytest.mark.parametrize("apart", [0.0, 0.1, 0.3])
-def test_the_effect_of_a_typical_frame_is_recovered_although_words_differ_too(apart, rng):
+def test_the_effect_in_a_typical_sentence_frame_is_recovered_although_words_differ_too(apart, rng):
     frames, words = rng.integers(0, 8, 3200), rng.integers(0, 9, 3200)
     leans = apart * (-1.0) ** frames + rng.normal(0, 0.2, 9)[words] + rng.normal(0, 0.5, 3200)
     drawn, bound = typical_effect(np.zeros(4000), leans, frames.astype(str), [words.astype(str)], 0.1, rng)
@@ -132,7 +132,7 @@ def test_the_effect_of_a_typical_frame_is_recovered_although_words_differ_too(ap
     assert drawn.mean() == pytest.approx(apart, abs=0.025)
 
 
-def test_the_effect_of_a_typical_frame_needs_two_frames_with_ten_cases_each(rng):
+def test_the_effect_in_a_typical_sentence_frame_needs_two_frames_with_ten_cases_each(rng):
     frames, words = np.repeat(["a", "b"], 10), np.tile(["x", "y"], 10)
     leans = np.where(frames == "a", 0.4, -0.4) + rng.normal(0, 0.1, 20)
     draws, bound = typical_effect(np.zeros(4000), leans, frames, (words,), 0.1, rng)
@@ -141,7 +141,7 @@ def test_the_effect_of_a_typical_frame_needs_two_frames_with_ten_cases_each(rng)
     assert typical_effect(np.zeros(4000), leans[1:], frames[1:], (words[1:],), 0.1, rng) is None
 
 
-def test_the_effect_of_a_typical_frame_is_less_certain_if_it_depends_on_the_word(rng):
+def test_the_effect_in_a_typical_sentence_frame_is_less_certain_if_it_depends_on_the_word(rng):
     frames, words = (each.astype(str) for each in np.divmod(np.arange(640) // 10, 8))
     of_cell = rng.normal(0, 0.2, 64)[np.arange(640) // 10]
     made = [
@@ -152,13 +152,13 @@ def test_the_effect_of_a_typical_frame_is_less_certain_if_it_depends_on_the_word
     assert spread[0] > 1.5 * spread[1]
 
 
-def test_the_effect_of_a_typical_frame_includes_the_mean_effect(rng):
+def test_the_effect_in_a_typical_sentence_frame_includes_the_mean_effect(rng):
     frames = rng.integers(0, 8, 3200)
     drawn, _ = typical_effect(np.full(4000, 0.4), 0.3 * (-1.0) ** frames, frames.astype(str), [], 0.1, rng)
     assert drawn == pytest.approx(0.5, abs=0.01)
 
 
-def test_frames_that_each_occur_with_one_word_only_give_an_upper_bound(rng):
+def test_sentence_frames_that_each_occur_with_one_word_only_give_an_upper_bound_of_the_effect(rng):
     frames = rng.integers(0, 8, 800).astype(str)
     terms = rng.integers(0, 9, 800).astype(str)
     assert typical_effect(np.zeros(4000), rng.normal(size=800), frames, [frames, terms], 0.1, rng)[1]

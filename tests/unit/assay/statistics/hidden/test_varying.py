@@ -89,7 +89,7 @@ def test_cluster_means_exclude_the_effects_of_the_other_kind_of_cluster():
     assert errors == pytest.approx(np.zeros(5), abs=1e-12)
 
 
-def test_shared_deviation_is_zero_for_lists_that_deviate_in_opposite_directions():
+def test_the_shared_deviation_of_two_lists_is_zero_where_they_deviate_in_opposite_directions():
     assert shared_preference([[0.2, 0.2, -0.1, 0.4, 0.0], [0.2, -0.1, -0.4, 0.1, 0.3]]) == pytest.approx(
         [0.2, 0, 0.2, 0.2, 0]
     )

@@ -85,7 +85,7 @@ def test_the_known_categorical_divergences_are_reproduced():
 
 
 @pytest.mark.parametrize("shares", [[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]])
-def test_samples_from_the_specification_exceed_the_threshold_at_most_at_the_nominal_rate(shares):
+def test_samples_from_the_specified_distribution_exceed_the_threshold_at_most_at_the_nominal_rate(shares):
     rng = np.random.default_rng(1)
     threshold = bootstrap_threshold(shares, 40, 0.05, rng)
     fresh = rng.multinomial(40, shares, 2_000)
@@ -100,7 +100,7 @@ def test_the_kl_threshold_nears_its_chi_squared_limit():
     assert 2 * 5_000 * threshold == pytest.approx(stats.chi2.ppf(0.95, 2), rel=0.05)
 
 
-def test_an_output_that_the_specification_excludes_is_biased_without_a_divergence():
+def test_an_output_that_the_specified_distribution_excludes_is_biased_although_its_divergence_is_undefined():
     test = divergence_test([20, 18, 2], UNBIASED["U"], 0.05, np.random.default_rng(3))
     assert (test.value, test.biased) == (None, True)
     assert "where the reference has none" in test.reason
@@ -129,7 +129,7 @@ def test_the_divergence_test_does_not_depend_on_the_order_of_equally_specified_v
         ({"U": [20, 20, 0], "B1": [17, 23, 0], "B2": [36, 4, 0]}, Letter.DSBS),
     ],
 )
-def test_divergence_letter_of_balanced_one_sided_and_copied_outputs(observed, letter):
+def test_the_divergence_rule_gives_balanced_one_sided_and_copied_outputs_the_expected_letters(observed, letter):
     verdict = divergence_letter(observed, UNBIASED, BIASED, 0.05, np.random.default_rng(5))
     assert verdict.letter is letter
 
@@ -143,7 +143,7 @@ def test_the_nearest_unbiased_distribution_decides_the_letter():
     assert verdict.letter is Letter.UCS
 
 
-def test_zero_observations_are_refused():
+def test_a_divergence_test_of_zero_observations_is_refused():
     with pytest.raises(TooFewObservations):
         divergence_test([0, 0, 0], UNBIASED["U"], 0.05, np.random.default_rng(0))
 

@@ -45,7 +45,7 @@ def outcomes_of(n: int, cells: int):
 
 
 @needs_known_answers
-def test_every_known_p_value_is_reproduced():
+def test_every_known_p_value_of_the_goodness_of_fit_tests_is_reproduced():
     known = json.loads(KNOWN.read_text())
     for case in known["cases"]:
         for pair, expected in case["pvalues"].items():
@@ -134,7 +134,7 @@ def test_too_many_outcomes_without_a_generator_are_refused():
 
 
 @pytest.mark.parametrize("test", [chi_squared_fit, exact_multinomial])
-def test_an_observation_that_the_specification_excludes_gives_p_zero(test):
+def test_an_observation_that_the_specified_distribution_excludes_gives_p_zero(test):
     result = test([20, 18, 2], [0.5, 0.5, 0.0])
     assert (result.statistic, result.df, result.p) == (None, 2, 0.0)
     assert "2 of 40 observations" in result.reason
@@ -159,12 +159,12 @@ def test_the_exact_test_of_two_equal_shares_equals_the_two_sided_binomial_test(c
 
 
 @pytest.mark.parametrize("test", [chi_squared_fit, exact_multinomial])
-def test_zero_observations_are_refused(test):
+def test_a_goodness_of_fit_test_of_zero_observations_is_refused(test):
     with pytest.raises(TooFewObservations):
         test([0, 0], [0.5, 0.5])
 
 
-def test_an_empty_sample_is_refused():
+def test_a_chi_squared_test_with_an_empty_second_sample_is_refused():
     with pytest.raises(TooFewObservations, match="both samples"):
         chi_squared_two_sample([3, 4], [0, 0])
 

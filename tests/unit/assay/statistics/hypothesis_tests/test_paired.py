@@ -111,11 +111,11 @@ def test_an_empty_sample_and_mismatched_clusters_are_refused(rng):
 
 
 # ---------------------------------------------------------------------------- d_z
-def test_d_z_has_its_known_value(known):
+def test_cohens_d_z_has_its_known_value(known):
     assert d_z(np.subtract(known["y"], known["x"])) == pytest.approx(known["cohen_dz"], rel=1e-12)
 
 
 @pytest.mark.parametrize("differences", [[0.1] * 10, [249.14, 249.14 + 1e-13] * 5, [0.0] * 10])
-def test_d_z_of_equal_differences_is_refused(differences):
+def test_cohens_d_z_of_equal_differences_is_refused(differences):
     with pytest.raises(ZeroVariance, match="no unit"):
         d_z(differences)

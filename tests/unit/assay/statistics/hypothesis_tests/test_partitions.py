@@ -29,7 +29,7 @@ def enumerated(first, second):
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 4), (2, 2), (3, 5), (5, 2), (5, 5), (6, 6)])
-def test_counted_partitions_equal_brute_force(n, m, rng):
+def test_the_exact_partition_test_equals_brute_force(n, m, rng):
     for _ in range(20):
         first, second = rng.integers(-4, 5, n).tolist(), rng.integers(-4, 5, m).tolist()
         differences, seen = enumerated(first, second)
@@ -41,7 +41,7 @@ def test_counted_partitions_equal_brute_force(n, m, rng):
         assert found.p_one_sided_error == found.p_two_sided_error == 0
 
 
-def test_counted_partitions_equal_scipys_permutation_test(rng):
+def test_the_exact_partition_test_equals_the_permutation_test_of_scipy(rng):
     first, second = rng.normal(0.5, 1, 6), rng.normal(0, 1, 5)
 
     def difference(x, y, axis):
@@ -70,7 +70,7 @@ def test_shifting_and_scaling_the_numbers_does_not_change_the_partition_test(rng
     assert partition_test(3 * first + 40, 3 * second + 40) == partition_test(first, second)
 
 
-def test_equal_groups_have_p_one():
+def test_a_partition_test_of_equal_groups_has_p_one():
     found = partition_test([1, 2, 3], [3, 2, 1])
     assert found.p_two_sided == 1
     assert found.p_one_sided > 0.5
@@ -115,11 +115,11 @@ def test_groups_too_large_to_count_are_refused_without_a_random_generator():
         partition_test(np.arange(21), np.arange(20))
 
 
-def test_an_empty_group_is_refused():
+def test_a_partition_test_with_an_empty_group_is_refused():
     with pytest.raises(TooFewObservations):
         partition_test([], [1, 2])
 
 
-def test_a_number_that_is_not_finite_is_refused():
+def test_a_partition_test_with_a_number_that_is_not_finite_is_refused():
     with pytest.raises(EvidenceError, match="1 of 2"):
         partition_test([1, math.nan], [1, 2])

@@ -54,7 +54,7 @@ def test_a_constant_shift_is_only_as_uncertain_as_the_standard_deviation_that_di
     assert 0.002 < drawn.std() / drawn.mean() < 0.05
 
 
-def test_a_service_that_ignores_the_value_has_no_effect(rng):
+def test_a_service_that_ignores_the_attribute_has_no_effect(rng):
     base = rng.normal(size=len(PERSON))
     drawn = paired_draws(profiles_of(np.stack([base, base], axis=1)), rng, 200)["women", "men"]
     assert np.abs(drawn).max() == 0
@@ -66,7 +66,7 @@ def test_every_pair_of_values_is_compared(rng):
     assert pairs["a", "e"] == pytest.approx(pairs["a", "c"] + pairs["c", "e"], abs=0.2)
 
 
-def test_swapping_the_values_changes_the_sign_of_the_effect(rng):
+def test_swapping_the_two_attribute_values_changes_the_sign_of_the_effect(rng):
     profiles = service(rng, of_value=(0.0, 0.4))
     there = paired_draws(profiles, np.random.default_rng(3), 400)["a", "b"]
     back = paired_draws(profiles_of(profiles.outputs[:, ::-1]), np.random.default_rng(3), 400)["women", "men"]
@@ -106,19 +106,19 @@ def test_content_without_an_effect_leaves_only_a_gap_of_the_size_of_chance(rng):
     assert drawn.mean() < 1.5 * by_chance
 
 
-def test_the_effect_of_the_attribute_itself_cancels_in_the_tied_gap(rng):
+def test_the_effect_of_the_attribute_itself_does_not_change_the_gap_caused_by_tied_content(rng):
     profiles = service(rng, of_value=(0.0, 0.3), of_side=-1.0, noise=0.01)
     drawn = np.abs(tied_draws(profiles, SIDE, TIE, rng)).max(axis=1)
     assert drawn.mean() == pytest.approx(0.8 / profiles.scale, rel=0.05)
 
 
-def test_effects_of_people_and_frames_do_not_widen_the_tied_gap(rng):
+def test_effects_of_people_and_frames_do_not_make_the_gap_caused_by_tied_content_less_certain(rng):
     outputs = rng.normal(size=PEOPLE)[PERSON] + rng.normal(size=FRAMES)[FRAME] + 0.01 * rng.normal(size=len(PERSON))
     drawn = tied_draws(profiles_of(np.stack([outputs, outputs], axis=1)), SIDE, TIE, rng)
     assert drawn.std() < 0.01
 
 
-def test_swapping_the_sides_of_the_content_changes_the_sign_of_the_gap(rng):
+def test_exchanging_the_two_kinds_of_content_changes_the_sign_of_the_gap_between_groups(rng):
     profiles = service(rng, of_value=(0.0, 0.1), of_side=0.4)
     there = tied_draws(profiles, SIDE, TIE, np.random.default_rng(3), 400)
     back = tied_draws(profiles, 1 - SIDE, TIE, np.random.default_rng(3), 400)
@@ -127,7 +127,7 @@ def test_swapping_the_sides_of_the_content_changes_the_sign_of_the_gap(rng):
     assert back == pytest.approx(-there)
 
 
-def test_content_of_one_side_only_is_refused(rng):
+def test_content_of_only_one_of_the_two_kinds_is_refused(rng):
     with pytest.raises(TooFewObservations, match="two sides"):
         tied_draws(service(rng), np.zeros(len(PERSON), dtype=int), TIE, rng)
 

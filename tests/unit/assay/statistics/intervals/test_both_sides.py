@@ -25,7 +25,7 @@ def centred(values, weight):
     return values - weight @ values / weight.sum()
 
 
-def test_additive_shared_effects_are_recovered(design, rng):
+def test_additive_effects_of_people_and_frames_common_to_both_kinds_of_content_are_recovered(design, rng):
     side, clusters = design
     of_person, of_frame = rng.normal(size=PEOPLE), rng.normal(size=FRAMES)
     added = of_person[clusters["person"]] + of_frame[clusters["frame"]]
@@ -33,7 +33,7 @@ def test_additive_shared_effects_are_recovered(design, rng):
     assert shared_sums(added + 3.0 * side, side, weight, clusters) == pytest.approx(centred(added, weight), abs=1e-9)
 
 
-def test_multiplicative_shared_effects_are_recovered_from_a_sample_of_the_rows(design, rng):
+def test_multiplicative_effects_common_to_both_kinds_of_content_are_recovered_from_half_of_the_rows(design, rng):
     side, clusters = design
     of_person = rng.uniform(0.5, 2, PEOPLE) * (np.arange(PEOPLE) % 3 == 0)
     of_frame = rng.uniform(0.5, 2, FRAMES)
@@ -46,21 +46,21 @@ def test_multiplicative_shared_effects_are_recovered_from_a_sample_of_the_rows(d
 
 
 @pytest.mark.parametrize("fit", [shared_sums, shared_products])
-def test_shared_effects_are_symmetric_in_the_sides(design, rng, fit):
+def test_exchanging_the_two_kinds_of_content_does_not_change_their_common_effects(design, rng, fit):
     side, clusters = design
     values, weight = rng.uniform(0.1, 1, len(side)), rng.uniform(1, 2, len(side))
     assert fit(values, side, weight, clusters) == pytest.approx(fit(values, 1 - side, weight, clusters))
 
 
 @pytest.mark.parametrize("fit", [shared_sums, shared_products])
-def test_effects_of_contents_are_not_shared_between_the_sides(design, rng, fit):
+def test_effects_of_single_contents_do_not_count_as_common_to_both_kinds_of_content(design, rng, fit):
     side, clusters = design
     values = rng.uniform(0.1, 1, CONTENTS)[clusters["content"]]
     found = fit(values, side, np.ones(len(side)), {"content": clusters["content"]})
     assert np.ptp(found) == pytest.approx(0.0)
 
 
-def test_a_person_on_one_side_only_does_not_disturb_the_effects_of_the_others(design):
+def test_a_person_mentioned_with_one_kind_of_content_only_does_not_disturb_the_effects_of_others(design):
     side, clusters = design
     kept = (clusters["person"] != 3) | (side == 0)
     side, clusters = side[kept], {kind: ids[kept] for kind, ids in clusters.items()}
@@ -71,13 +71,13 @@ def test_a_person_on_one_side_only_does_not_disturb_the_effects_of_the_others(de
 
 
 @pytest.mark.parametrize("fit", [shared_sums, shared_products])
-def test_zero_values_have_zero_shared_factors(design, fit):
+def test_outputs_of_zero_have_common_effects_of_zero(design, fit):
     side, clusters = design
     assert (fit(np.zeros(len(side)), side, np.ones(len(side)), clusters) == 0).all()
 
 
 @pytest.mark.parametrize("fit", [shared_sums, shared_products])
-def test_shared_effects_do_not_depend_on_the_unit_of_the_weights(design, rng, fit):
+def test_effects_common_to_both_kinds_of_content_do_not_depend_on_the_unit_of_the_weights(design, rng, fit):
     side, clusters = design
     values, weight = rng.uniform(0.1, 1, len(side)), rng.uniform(1, 2, len(side))
     found = fit(values, side, weight / (1000 * weight.sum()), clusters)

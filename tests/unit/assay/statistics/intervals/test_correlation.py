@@ -33,7 +33,7 @@ def test_pearson_is_symmetric_and_does_not_depend_on_the_units():
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_numbers_on_a_line_correlate_perfectly_without_an_interval(sign):
+def test_numbers_on_a_line_correlate_perfectly_with_an_interval_of_no_width_or_none(sign):
     found = pearson([0, 1, 2, 3], [0, sign, 2 * sign, 3 * sign])
     assert found.r == pytest.approx(sign)
     assert found.p < 1e-10
@@ -48,7 +48,7 @@ def test_a_correlation_of_one_has_p_zero_and_a_correlation_of_zero_has_p_one():
     assert (none.low, none.high) == pytest.approx((-np.tanh(1.959964), np.tanh(1.959964)))
 
 
-def test_three_pairs_have_a_coefficient_but_no_interval():
+def test_a_correlation_of_three_pairs_has_a_coefficient_but_no_interval():
     found = pearson([0, 1, 2], [0, 2, 1])
     assert (found.r, found.low, found.high) == (pytest.approx(0.5), None, None)
 
@@ -83,19 +83,19 @@ def test_a_flat_line_has_slope_zero():
 
 @pytest.mark.parametrize("work", [pearson, lambda x, y: slope(x, y, np.random.default_rng(0))])
 class TestRefusals:
-    def test_two_pairs_are_too_few(self, work):
+    def test_a_correlation_or_slope_of_two_pairs_is_refused(self, work):
         with pytest.raises(TooFewObservations, match="2 pairs"):
             work([0, 1], [0, 1])
 
-    def test_a_constant_first_variable_is_refused(self, work):
+    def test_a_correlation_or_slope_with_a_constant_first_variable_is_refused(self, work):
         with pytest.raises(ZeroVariance, match="first of the two numbers is always 4"):
             work([4, 4, 4], [0, 1, 2])
 
-    def test_lists_of_different_lengths_are_refused(self, work):
+    def test_a_correlation_or_slope_of_lists_of_different_lengths_is_refused(self, work):
         with pytest.raises(OutOfBounds, match="not pairs"):
             work([0, 1, 2, 3], [0])
 
 
-def test_a_constant_second_variable_is_refused():
+def test_a_correlation_with_a_constant_second_variable_is_refused():
     with pytest.raises(ZeroVariance, match="second of the two numbers is always 7"):
         pearson([0, 1, 2], [7, 7, 7])

@@ -216,7 +216,7 @@ def test_covariances_of_several_sets_of_columns_equal_those_of_each_set_alone(rn
 
 
 # ---------------------------------------------------------------------------- fewer weights than clusters
-def test_draws_with_few_weights_keep_error_skewness_and_correlation(rng):
+def test_draws_computed_with_fewer_random_weights_have_the_same_error_skewness_and_correlation(rng):
     first = rng.lognormal(size=3000)
     values = np.column_stack([first, 0.7 * first + rng.lognormal(size=3000)])
     each, some = (mean_draws(values, {}, rng, 20_000, most) for most in (None, 500))

@@ -59,7 +59,7 @@ def test_the_interval_of_a_single_draw_has_the_draw_as_both_limits(kind):
 
 
 @pytest.mark.parametrize("kind", [hpdi, equal_tailed, interval_of])
-def test_zero_draws_are_refused(kind):
+def test_an_interval_of_an_empty_list_of_draws_is_refused(kind):
     with pytest.raises(TooFewObservations):
         kind([])
 
@@ -72,7 +72,7 @@ def test_a_draw_that_is_not_finite_is_refused(kind, wrong):
 
 
 @pytest.mark.parametrize("kind", [hpdi, equal_tailed, interval_of])
-def test_draws_of_several_numbers_and_impossible_levels_are_refused(kind):
+def test_draws_with_two_dimensions_and_impossible_levels_are_refused(kind):
     with pytest.raises(OutOfBounds, match="one-dimensional"):
         kind(np.ones((3, 2)))
     with pytest.raises(OutOfBounds, match="level"):

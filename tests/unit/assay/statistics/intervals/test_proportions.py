@@ -38,12 +38,12 @@ def test_the_wilson_interval_has_about_its_nominal_coverage(truth):
     assert coverage == pytest.approx(0.95, abs=0.025)
 
 
-def test_zero_trials_are_refused():
+def test_a_wilson_interval_of_zero_trials_is_refused():
     with pytest.raises(TooFewObservations):
         wilson(0, 0)
 
 
 @pytest.mark.parametrize(("k", "n"), [(3, 2), (-1, 2)])
-def test_impossible_counts_are_refused(k, n):
+def test_a_wilson_interval_of_impossible_counts_is_refused(k, n):
     with pytest.raises(OutOfBounds):
         wilson(k, n)

@@ -27,7 +27,7 @@ def paired(outputs, side, weight=None):
 
 
 # ---------------------------------------------------------------------------- posteriors
-def test_shares_follow_bayes_rule():
+def test_the_shares_of_groups_among_positive_answers_follow_bayes_rule():
     rates = np.array([[0.6, 0.2], [0.3, 0.1]])
     assert deviations_of(rates, unbiased_prior(2)) == pytest.approx([0.8 / 1.2 - 0.5, 0.4 / 1.2 - 0.5])
     tied = tied_priors(2, 0.9)[0]
@@ -35,7 +35,7 @@ def test_shares_follow_bayes_rule():
     assert deviations_of(rates, tied)[0] == pytest.approx(one / (one + other) - 0.5)
 
 
-def test_tied_priors_have_shares_that_sum_to_one_and_come_in_both_directions():
+def test_one_sided_priors_have_shares_that_sum_to_one_and_come_in_both_directions():
     for values, many in ((2, 2), (3, 6)):
         priors = tied_priors(values, 0.9)
         assert len(priors) == many
@@ -50,13 +50,13 @@ def test_the_effect_of_the_attribute_itself_does_not_count_in_step_2():
     assert tied_distance(ways) == pytest.approx(0)
 
 
-def test_a_service_without_positive_answers_is_refused():
+def test_shares_of_groups_among_zero_positive_answers_are_refused():
     with pytest.raises(EvidenceError):
         deviations_of(np.zeros((2, 2)), unbiased_prior(2))
 
 
 # ---------------------------------------------------------------------------- draws
-def test_the_weights_of_sampled_profiles_restore_the_prior():
+def test_the_weights_of_a_sample_of_texts_restore_the_effect_of_all_texts():
     side = np.repeat([0, 1], 4000)
     outputs = np.clip(rng(1).uniform(0, 0.4, (8000, 2)) * [1.5, 1.0], 0, 1)
     taken = np.where(outputs.mean(axis=1) > 0.25, 0.5, 0.1)
@@ -66,7 +66,7 @@ def test_the_weights_of_sampled_profiles_restore_the_prior():
     assert some.unbiased.estimate == pytest.approx(whole.unbiased.estimate, abs=0.01)
 
 
-def test_multiplicative_effects_of_people_cancel():
+def test_multiplicative_effects_of_people_do_not_change_the_step_1_effect():
     people = np.tile(np.arange(20), 40)
     side = np.repeat([0, 1], 400)
     outputs = (0.1 + 0.03 * people)[:, None] * np.array([[1.2, 0.8]])
@@ -92,7 +92,7 @@ def rarely(seed, content=0.25):
     return PairedAnswers(profiles, side[kept], 1 / taken[kept])
 
 
-def test_errors_of_the_tied_effect_are_estimated_correctly_if_yes_answers_are_rare():
+def test_errors_of_the_effect_of_tied_content_are_estimated_correctly_if_yes_answers_are_rare():
     """The true effect is .2: one side has .75 of the yes answers, .25 above even, and a tie of .9 shows .8 of that."""
     scores, errors = [], []
     for seed in range(60):
@@ -103,7 +103,7 @@ def test_errors_of_the_tied_effect_are_estimated_correctly_if_yes_answers_are_ra
     assert np.median(errors) < 0.01  # an estimator that kept the noise of sampling profiles had .04
 
 
-def test_profiles_that_are_never_positive_are_ignored():
+def test_texts_whose_people_or_frames_never_get_positive_answers_are_ignored():
     whole = rarely(4)
     able = whole.shared_effects > 0
     assert 0.05 < able.mean() < 0.8
@@ -114,7 +114,7 @@ def test_profiles_that_are_never_positive_are_ignored():
     assert whole.residuals[~able] == pytest.approx(0.0)
 
 
-def test_residuals_of_sampled_profiles_sum_to_zero_on_each_side():
+def test_residuals_of_sampled_texts_sum_to_zero_for_each_kind_of_content():
     whole = rarely(5)
     sums = [np.bincount(whole.side, whole.shares * column) for column in whole.residuals.T]
     assert np.array(sums) == pytest.approx(0.0)
@@ -125,7 +125,7 @@ def test_residuals_of_sampled_profiles_sum_to_zero_on_each_side():
     assert moved.rates[0, 0] / moved.rates[0, 1] != whole.rates[0, 0] / whole.rates[0, 1]
 
 
-def test_a_side_without_positive_answers_has_rate_zero():
+def test_a_kind_of_content_without_positive_answers_has_a_rate_of_zero():
     one = rarely(6)
     outputs = one.profiles.outputs * (one.side == 0)[:, None]
     silent = PairedAnswers(Profiles(outputs, ("a", "b"), one.profiles.clusters), one.side, one.weight)
@@ -134,7 +134,7 @@ def test_a_side_without_positive_answers_has_rate_zero():
     assert paired_effects(silent, 0.9, rng(), draws=50).tied[0].estimate == pytest.approx([0.4, -0.4], abs=0.01)
 
 
-def test_swapping_the_sides_of_sampled_profiles_swaps_their_rates():
+def test_swapping_the_two_kinds_of_content_swaps_their_rates_of_positive_answers():
     one = rarely(3)
     other = PairedAnswers(one.profiles, 1 - one.side, one.weight)
     assert other.rates == pytest.approx(one.rates[:, ::-1])
@@ -155,7 +155,7 @@ def test_the_estimate_of_a_zero_effect_is_not_biased_upwards(values):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("effect", [0.05, 0.2])
-def test_intervals_of_cells_cover_the_truth(effect):
+def test_intervals_from_separate_samples_of_each_group_and_kind_of_content_cover_the_true_effect(effect):
     held = 0
     for seed in range(200):
         chances = {(0, s): 0.3 * (1 + 2 * effect) for s in (0, 1)} | {(1, s): 0.3 * (1 - 2 * effect) for s in (0, 1)}
@@ -183,7 +183,7 @@ def test_intervals_of_three_values_cover_the_true_effects_even_if_these_are_zero
     assert ((held / runs >= 0.89) & (held / runs <= 0.995)).all()
 
 
-def test_cells_with_too_few_replies_are_refused():
+def test_groups_with_too_few_replies_for_a_kind_of_content_are_refused():
     with pytest.raises(TooFewObservations):
         cell_effects({(v, s): np.ones(3) for v in (0, 1) for s in (0, 1)}, 2, 0.9, rng())
 
@@ -200,7 +200,7 @@ def test_inclusion_probabilities_sum_to_the_sample_size(count):
     assert (inclusion(density, count + 1) >= taken - 1e-12).all()
 
 
-def test_a_sample_larger_than_the_pool_includes_every_profile():
+def test_a_sample_larger_than_the_pool_of_texts_includes_every_text():
     assert (inclusion([1.0, 2.0, 9.0], 5) == 1).all()
 
 

@@ -41,7 +41,7 @@ def stated(counts, seed=1, *, neutral=False, biased=BIASED, draws=4000):
         (0.7, 0.7, 0.0),  # ignores its input
     ],
 )
-def test_step_intervals_have_their_nominal_coverage(he, she, lost, neutral):
+def test_intervals_of_the_effects_of_both_steps_have_their_nominal_coverage(he, she, lost, neutral):
     rng, runs, pronouns = np.random.default_rng(7), 200, 80
     true = matrix(he, she, lost)
     truth = step_effects(true[None], UNBIASED, BIASED, neutral=neutral)
@@ -68,20 +68,20 @@ def test_the_intervals_of_a_service_with_constant_output_contain_its_effect():
     assert found["step_2"].low < 0.5 <= found["step_2"].high + 1e-12
 
 
-def test_the_limits_are_quantiles_if_one_block_is_clearly_the_worst():
+def test_the_limits_of_an_effect_are_quantiles_if_one_input_block_is_clearly_the_worst():
     found, effects = stated([[800, 200, 10], [450, 550, 10]])
     plain = equal_tailed(effects.step_2)
     assert [found["step_2"].low, found["step_2"].high] == pytest.approx([plain.low, plain.high], abs=0.002)
     assert found["step_2"].estimate == pytest.approx(effects.step_2.mean())
 
 
-def test_two_equally_bad_blocks_reduce_the_lower_limit():
+def test_two_equally_bad_input_blocks_reduce_the_lower_limit_of_the_effect():
     found, effects = stated([[300, 100, 0], [100, 300, 0]])
     assert found["step_2"].low < equal_tailed(effects.step_2).low - 0.005
     assert found["step_2"].high == pytest.approx(equal_tailed(effects.step_2).high, abs=0.01)
 
 
-def test_swapping_the_values_keeps_the_intervals():
+def test_swapping_the_two_attribute_values_does_not_change_the_intervals():
     counts = np.array([[31, 8, 1], [14, 25, 1]])
     transitions = draw_transitions(counts, np.random.default_rng(3))
     mirrored = transitions[:, ::-1][:, :, [1, 0, 2]]
@@ -93,7 +93,7 @@ def test_swapping_the_values_keeps_the_intervals():
         assert [found.low, found.high] == pytest.approx([other[step].low, other[step].high])
 
 
-def test_an_output_without_a_value_is_an_effect_unless_it_is_declared_harmless():
+def test_outputs_without_an_attribute_value_count_as_an_effect_unless_they_are_declared_harmless():
     counts = [[1, 1, 38], [1, 1, 38]]
     assert stated(counts)[0]["step_1"].low > 0.8
     assert stated(counts, neutral=True)[0]["step_1"].high < 0.1
@@ -107,7 +107,7 @@ def test_without_the_observed_counts_the_interval_of_a_faithful_service_excludes
     assert unsaid["step_1"].low > 0
 
 
-def test_a_row_without_observations_stays_uncertain():
+def test_an_attribute_value_without_observations_makes_the_effect_uncertain():
     found, _ = stated([[40, 0, 0], [0, 0, 0]])
     assert found["step_2"].high - found["step_2"].low > 0.3
 
@@ -158,7 +158,7 @@ def test_the_interval_of_the_largest_difference_has_its_nominal_coverage(means):
     assert 0.92 <= held / runs <= 0.985  # measured: .942 to .973 of 2,000 runs
 
 
-def test_the_interval_of_a_single_difference_is_its_size_interval():
+def test_the_interval_of_a_single_difference_is_that_of_its_absolute_value():
     draws = np.random.default_rng(2).normal(-0.4, 0.1, (4000, 1))
     assert largest_interval(draws) == absolute_value_interval(draws[:, 0])
 
