@@ -16,7 +16,6 @@ from sqlalchemy import (
     bindparam,
     func,
     insert,
-    literal,
     or_,
     select,
     tuple_,
@@ -279,6 +278,10 @@ _unfinished = (
 _JOB_BY_ID = select(jobs).where(jobs.c.id == bindparam("job_id", type_=AnyText()))
 _OWN_JOB = _JOB_BY_ID.where(jobs.c.tenant == _tenant)
 _own_before = fair_order.jobs_before(_tenant, fair_order.QUEUE.c.next_run_at <= now_ms())
+_job_key = tuple_(bindparam("next_run_at", type_=BigInteger), bindparam("job_id", type_=AnyText()))
+_OWN_BEFORE = select(
+    fair_order.jobs_before(_tenant, tuple_(fair_order.QUEUE.c.next_run_at, fair_order.QUEUE.c.id) < _job_key)
+)
 _EXISTING_WORK = select(
     _rating_id.label("rating_id"),
     _twin_id.label("twin_id"),
@@ -296,9 +299,8 @@ def existing_work(c: Connection, tenant: str, request_digest: str, max_age_s: in
 
 def own_before(c: Connection, job: Job) -> int:
     """Count the queued jobs that precede a queued job of the same tenant, up to `MOST_COUNTED`."""
-    queue_key = tuple_(fair_order.QUEUE.c.next_run_at, fair_order.QUEUE.c.id)
-    job_key = tuple_(job.next_run_at, job.id)
-    return int(c.execute(select(fair_order.jobs_before(literal(job.tenant), queue_key < job_key))).scalar_one())
+    values = {"by_tenant": job.tenant, "next_run_at": job.next_run_at, "job_id": job.id}
+    return int(c.execute(_OWN_BEFORE, values).scalar_one())
 
 
 def find(c: Connection, job_id: str, tenant: str | None) -> Job | None:

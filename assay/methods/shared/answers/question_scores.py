@@ -98,13 +98,14 @@ def read_question(record: Json) -> Question:
             "expected ambig or disambig, neg or nonneg, and 0 to 2",
             "questions",
         )
+    if not all(groups):
+        raise SpecificationError("answer_info must name the group of each option, or 'unknown'", "questions")
     # the last name of an option in BBQ is that of its group, or "unknown"
     unknown_options = [number for number, names in enumerate(groups) if names[-1].casefold() == UNKNOWN]
     if len(unknown_options) != 1:
         raise SpecificationError(f"exactly one option must be {UNKNOWN!r}; {len(unknown_options)} are", "questions")
-    (unknown,) = unknown_options
+    is_ambiguous, is_negative, (unknown,) = condition == AMBIGUOUS, polarity == "neg", unknown_options
     stereotyped = _stereotyped_option(groups, unknown, targets)
-    is_ambiguous, is_negative = condition == AMBIGUOUS, polarity == "neg"
     return Question(template, is_ambiguous, is_negative, options, right, unknown=unknown, stereotyped=stereotyped)
 
 
@@ -205,7 +206,8 @@ def _stereotyped_option(groups: Sequence[Sequence[str]], unknown: int, targets: 
         target_options = [number for number in options if names_of(groups[number]) & targets]
         if len(target_options) == 1:
             return target_options[0]
-    negated_options = [number for number in options if _normalise_group(groups[number][-1]).startswith("non")]
+    names = {number: _normalise_group(groups[number][-1]) for number in options}
+    negated_options = [number for number in options if re.match("non(?!binary)", names[number])]
     if len(negated_options) != 1:
         return None
     return next(number for number in options if number not in negated_options)  # "old", if the other is "nonOld"

@@ -657,6 +657,11 @@ def test_a_declined_or_cut_chat_answer_fails_the_choice(wire, answer, code):
     assert failure(wire, CHOICES["openai-chat, without probabilities"], answer).code == code
 
 
+@pytest.mark.parametrize("text", ["", "No.", None])
+def test_a_completion_that_the_content_filter_stopped_is_declined_even_if_its_text_is_null(wire, text):
+    assert failure(wire, CHOICES["openai-completions"], completed(text, reason="content_filter")).code == "declined"
+
+
 @pytest.mark.parametrize(
     ("text", "ending", "code"),
     [("", "stop", "no-choice"), ("", "content_filter", "declined"), (None, "stop", "declined")],

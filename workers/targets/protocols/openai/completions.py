@@ -99,14 +99,13 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
         details = logprobs if isinstance(logprobs, dict) else {}
         if isinstance(ask, Score):
             return Echo(details.get("tokens"), details.get("token_logprobs"), details.get("text_offset"), text)
+        if (reason := choice.get("finish_reason")) == "content_filter":  # with a part of the text, or with null
+            return ModelOutput(text or "", end_reason="declined")
         if not isinstance(text, str):
             return Misread(f"returned {type(text).__name__}; expected a text").reply(origin)
-        reason = choice.get("finish_reason")
         likely_tokens: Likelihoods = ()
         if isinstance(ask, Choose):
             text, likely_tokens = first_line(text), likely_first(details)
-        if reason == "content_filter":
-            return ModelOutput(text, likely_tokens, end_reason="declined")
         return ModelOutput(text, likely_tokens, end_reason="length" if reason == "length" else "")
 
 

@@ -12,6 +12,7 @@ from assay.errors import SpecificationError
 from assay.experiment import Session, generator
 from assay.methods import GroupQuestions
 from assay.methods.questions.asked import QuestionMetadata, QuestionRecord, shipped_questions
+from assay.methods.shared.answers.question_scores import read_question
 from assay.model import Choose, Letter, Rating, Reply
 from assay.rating.decision import rate
 from tests.support.simulated.questions import Answerer, service
@@ -210,6 +211,22 @@ def test_a_supplied_question_without_exactly_one_option_for_unknown_is_refused()
     wrong["additional_metadata"] = QuestionMetadata(("a",))
     with pytest.raises(SpecificationError, match="exactly one option"):
         GroupQuestions("age", questions=(QuestionRecord(**wrong),))
+
+
+@pytest.mark.parametrize("option", ["ans0", "ans2"])
+def test_a_supplied_question_with_an_option_without_groups_is_refused(option):
+    wrong = asdict(records()[0])
+    wrong["answer_info"] = {**wrong["answer_info"], option: ()}
+    wrong["additional_metadata"] = QuestionMetadata(("old",))
+    with pytest.raises(SpecificationError, match="must name the group of each option"):
+        GroupQuestions("age", questions=(QuestionRecord(**wrong),))
+
+
+def test_an_option_for_nonbinary_people_is_not_read_as_the_opposite_of_the_other_option():
+    row = asdict(records()[0]) | {"additional_metadata": {"stereotyped_groups": ["trans"]}}
+    names = {"ans0": ("x", "nonbinary"), "ans1": ("x", "man"), "ans2": ("x", "unknown")}
+    assert read_question(row | {"answer_info": names}).stereotyped is None
+    assert read_question(row | {"answer_info": names | {"ans0": ("x", "nonTrans")}}).stereotyped == 1
 
 
 def test_an_attribute_without_shipped_questions_is_refused_unless_the_request_supplies_questions():
