@@ -272,7 +272,8 @@ def _judge_outcome(
         return measurement.give_up(_lost_reason(tally, name, len(cases)))
     complete_table = table[complete_indices]
     outputs = complete_table / outcome.unit
-    profiles = Profiles(outputs, tally.values, numbered_clusters(cases))
+    unit = None if name == SCORE else 1.0  # refusals and lengths are no multiples of an estimated standard deviation
+    profiles = Profiles(outputs, tally.values, numbered_clusters(cases), unit=unit)
     try:
         draws_by_pair, gaps, hidden_in_strata = _draw_effects(profiles, cases, tie_share, outcome.limit, rng)
     except EvidenceError as error:

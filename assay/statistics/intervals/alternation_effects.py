@@ -33,6 +33,8 @@ class Profiles:
     """For each kind (person, frame, content), the cluster of each profile; shape (profiles,)."""
     max_draw_weights: int | None = None
     """Maximum number of random weights that `mean_draws` draws for a kind of cluster; ``None``: no maximum."""
+    unit: float | None = None
+    """Unit of the effects; ``None``: the standard deviation of the outputs, which is drawn together with the means."""
 
     def draw_means(self, columns: Floats, rng: np.random.Generator, draws: int) -> Floats:
         """Draw the means of columns with one row for each profile (`mean_draws`)."""
@@ -40,15 +42,10 @@ class Profiles:
 
     @property
     def scale(self) -> float:
-        """Standard deviation of the outputs (population), the unit of both effects.
-
-        Raise `ZeroVariance` if every output is the same.
-        """
+        """The unit of both effects; raise `ZeroVariance` if every output is the same."""
         if self.outputs.min() == self.outputs.max():  # rounding could give equal numbers a standard deviation above 0
-            raise ZeroVariance(
-                f"all {self.outputs.size} outputs are {self.outputs.flat[0]:.6g}; an effect has no unit then"
-            )
-        return float(self.outputs.std())
+            raise ZeroVariance(f"all {self.outputs.size} outputs are {self.outputs.flat[0]:.6g}; effects have no unit")
+        return float(self.outputs.std()) if self.unit is None else self.unit
 
 
 def pair_differences(outputs: Floats) -> Floats:
@@ -121,6 +118,8 @@ def _draw_in_sds(
     The unit is drawn too, because it is estimated from the same profiles: if it were taken as known, a shift
     that is equal in every profile would have no uncertainty.
     """
+    if profiles.unit is not None:
+        return np.asarray((offset + profiles.draw_means(values, rng, draws)) / profiles.unit)
     samples = profiles.draw_means(np.column_stack([values, _squared_deviations(profiles)]), rng, draws)
     return np.asarray((offset + samples[:, :-1]) / _units_of(samples[:, -1], profiles)[:, None])
 
