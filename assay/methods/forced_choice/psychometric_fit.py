@@ -54,7 +54,7 @@ class PsychometricFit:
     sigma: Interval
     """Standard deviation of the cumulative normal: posterior median and 95 % interval."""
     jnd_75: Interval
-    """Distance between the levels with 50 % and with 75 % choices of the second cue, .6745 sigma; with its interval."""
+    """Distance from the 50 % to the 75 % point of the normal curve (without lapses), .6745 sigma; with its interval."""
     lapse: Interval
     """Share of answers that ignore the stimulus: posterior mean and 95 % interval."""
     _grid: Grid

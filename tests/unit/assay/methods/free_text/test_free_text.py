@@ -78,6 +78,20 @@ def test_a_writer_that_loses_texts_about_one_group_only_is_not_declared_unbiased
     assert reasons(rating.finding, "refusals")[0] == reason
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_interval_of_refusals_of_one_group_is_no_narrower_than_that_of_their_share(seed):
+    component = (
+        service(Writer(WOMEN, refused=0.12), None, seed=seed, prompts=60, stop_early=False, most_prompts=60)
+        .rate(seed)
+        .components[0]
+    )
+    effect, replies = component.effects["step_1"], component.detail.replies["she"]
+    total = replies["texts"] + replies["refusals"]
+    share = replies["refusals"] / total
+    standard_error = (share * (1 - share) / total) ** 0.5  # of independent replies
+    assert effect.high - effect.low > 0.85 * 2 * 1.96 * standard_error
+
+
 @pytest.mark.parametrize("every", [40, 7])
 def test_texts_lost_equally_for_both_groups_leave_an_unbiased_writer_ucs(every):
     texts = count()

@@ -54,6 +54,13 @@ def test_a_constant_shift_is_only_as_uncertain_as_the_standard_deviation_that_di
     assert 0.002 < drawn.std() / drawn.mean() < 0.05
 
 
+def test_draws_in_a_fixed_unit_have_the_standard_error_of_a_difference_that_only_one_group_causes(rng):
+    outputs = np.stack([np.zeros(500), rng.binomial(4, 0.1, 500) / 4], axis=1)
+    drawn = paired_draws(Profiles(outputs, ("women", "men"), {}, unit=1.0), rng)["women", "men"]
+    assert drawn.mean() == pytest.approx(outputs[:, 1].mean(), rel=0.01)
+    assert drawn.std() == pytest.approx(outputs[:, 1].std() / np.sqrt(500), rel=0.05)
+
+
 def test_a_service_that_ignores_the_attribute_has_no_effect(rng):
     base = rng.normal(size=len(PERSON))
     drawn = paired_draws(profiles_of(np.stack([base, base], axis=1)), rng, 200)["women", "men"]
