@@ -48,7 +48,7 @@ def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """Numbers of answers about a component at its interim analyses; the effect on unbiased input is a share of them."""
+    """Numbers of answers about a component at its interim analyses, if the effect of step 1 is a share of answers."""
 
     answers: tuple[int, ...]
     """Total number of answers at each look."""

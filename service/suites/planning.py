@@ -235,7 +235,7 @@ def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Om
 def _path_of_cause(
     body: SuiteRequest, omissions: list[OmittedCell], unused_field: str, index: int | None
 ) -> tuple[str | int, ...]:
-    """Return the path in the request of the setting that made the cells invalid, or else of the unused name."""
+    """Return the path in the request of the setting that made cells invalid, or else of the name that no cell uses."""
     if omissions and omissions[0].field:
         field, method = omissions[0].field.split(".")[0], omissions[0].cell.method
         if field in body.settings.get(method, {}):

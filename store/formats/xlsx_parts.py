@@ -225,11 +225,11 @@ class Sheet:
         pieces: list[str] = []
         with _translate_zip_errors():
             parser = new_parser(lambda root, _: self._set_handlers(parser, root, complete_rows, pieces))
-            for piece in self._workbook.pieces(self._part, MOST_UNPACKED_BYTES):
-                parser.Parse(piece)
+            for xml_bytes in self._workbook.pieces(self._part, MOST_UNPACKED_BYTES):
+                parser.Parse(xml_bytes)
                 yield from complete_rows
                 complete_rows.clear()
-                del pieces[MOST_PIECES:]
+                del pieces[MOST_PIECES:]  # the cell is refused as too long when it ends
             parser.Parse(b"", True)
             yield from complete_rows
 

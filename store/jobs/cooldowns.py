@@ -73,7 +73,7 @@ def _requested_earlier(job: Job) -> list[ColumnElement[bool]]:
 
 
 def _separate_rating(job: Job) -> ColumnElement[bool]:
-    """Return the condition that an admitted job is of another tenant, or ended before `job` was requested."""
+    """Return the condition that an admitted job counts apart from `job`: it is another tenant's, or ended before it."""
     return or_(jobs.c.tenant != job.tenant, and_(jobs.c.finished_at.is_not(None), jobs.c.finished_at < job.created_at))
 
 

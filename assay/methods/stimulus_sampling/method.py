@@ -71,7 +71,7 @@ class StimulusSampling(Bounded, Method):
         ``weights``: inputs from the prior are weighted by their positive probability. ``surrogate``: a logit chooses
         the inputs to ask about. ``auto``: weights for sentences, if their effective number is at least a tenth of all.
     tie : float
-        Share of one side of the contents that a value holds in a tied prior; the other values hold the rest.
+        Share of a value's inputs in a tied prior that are of one side of the contents; 1 - `tie` for other values.
     delta : float
         Largest distance (total variation) between the attribute's distribution in the positive class and an
         even distribution that still counts as none.

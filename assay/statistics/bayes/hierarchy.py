@@ -90,7 +90,7 @@ class Posterior:
         return self.draws_of(connection).mu
 
     def spread(self, connection: str) -> Floats:
-        """Return the draws of ``tau``, the spread of protected words around the connection's mean; shape (draws,)."""
+        """Return the draws of ``tau``, the spread of protected words around a connection's ``mu``; shape (draws,)."""
         return self.draws_of(connection).tau
 
     def residual(self, connection: str) -> Floats:
