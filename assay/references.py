@@ -40,7 +40,6 @@ class CorpusItem:
     """Prompt that was sent to the author."""
 
 
-# ---------------------------------------------------------------------------- references
 @dataclass(frozen=True)
 class NamedWords:
     """Names of specifications to look up: those that are not shipped, or that include a version."""
@@ -144,7 +143,6 @@ NOTHING = References()
 """References of an experiment that needs no stored material."""
 
 
-# ---------------------------------------------------------------------------- held-back material
 @dataclass(frozen=True)
 class HeldBack:
     """Frames and words that an agency keeps unpublished until a rating has used them."""
@@ -159,7 +157,6 @@ class HeldBack:
     """Sentences for translators, as the frames of the construction ``base``."""
 
 
-# ---------------------------------------------------------------------------- loaded material
 @dataclass(frozen=True)
 class LoadedWords:
     """A loaded specification. `reference` is its name with its version."""

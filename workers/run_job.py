@@ -56,7 +56,6 @@ log = structlog.get_logger()
 tracer = trace.get_tracer("assay.workers")
 
 
-# ------------------------------------------------------------------------------- claim of a job
 def run_job(job_id: str, context: WorkerContext, owner: str) -> None:
     """Claim a job, run it to its end, and store its state; return at once if no job can start.
 
@@ -113,7 +112,6 @@ async def _run_until_stopped(context: WorkerContext, claim: Claim, heartbeat: He
         raise
 
 
-# ------------------------------------------------------------------------------- kinds of job
 async def _rate_service(context: WorkerContext, claim: Claim) -> None:
     """Rate a service: build and run the experiment, rate its finding, and store the rating in one transaction."""
     job = claim.job
@@ -171,7 +169,6 @@ _WORK_OF_KIND: Mapping[str, Callable[[WorkerContext, Claim], Coroutine[Any, Any,
 """Functions that run a job, by the job's kind."""
 
 
-# ------------------------------------------------------------------------------- adapters, examination and experiment
 async def _run_experiment(
     context: WorkerContext,
     claim: Claim,
@@ -223,7 +220,6 @@ async def _run_experiment(
     return session, service
 
 
-# ------------------------------------------------------------------------------- storage of the rating
 def _store_rating(context: WorkerContext, claim: Claim, method: AnyMethod, document: RatingDocument) -> None:
     """Store the rating, the author's sentences or images, the end of the job and its notices in one transaction."""
     job = claim.job

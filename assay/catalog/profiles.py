@@ -70,7 +70,6 @@ def write_profile(frame: str, person: str, content: str) -> str:
     )
 
 
-# ---------------------------------------------------------------------------- free text
 @cache
 def kinds_of_prompts() -> Mapping[str, str]:
     """Return the kind of text (``story``, ``reference`` …) that each prompt asks for, by the prompt.

@@ -106,7 +106,6 @@ def composition_document(
     }
 
 
-# ---------------------------------------------------------------------------- prediction
 def _predict_chains(
     ratings: Sequence[RatingDocument], rng: np.random.Generator, observations: Sequence[Sequence[Observation]]
 ) -> tuple[Sequence[Prediction], str | None]:
@@ -174,7 +173,6 @@ def _component_json(prediction: Prediction) -> JsonObject:
     }
 
 
-# ---------------------------------------------------------------------------- notes
 def _prediction_notes(prediction: Json, table_letter: str | None) -> list[dict[str, str]]:
     """Return a note if the predicted letter is sure and contradicts the table's, and one if outputs name no value."""
     notes, probabilities = [], prediction["probabilities"]

@@ -33,7 +33,6 @@ def nodes_from(leaves: Sequence[bytes]) -> Node:
     return lambda level, index: levels[level][index]
 
 
-# ---------------------------------------------------------------------------- tree heads
 def nodes_of(span: Span) -> list[tuple[int, int]]:
     """List the complete subtrees that make up a span (range of leaves) of a tree, left to right.
 
@@ -65,7 +64,6 @@ def head(leaves: Sequence[bytes]) -> bytes:
     return span_head((0, len(leaves)), nodes_from(leaves))
 
 
-# ---------------------------------------------------------------------------- inclusion proofs
 def inclusion_spans(index: int, size: int) -> list[Span]:
     """List the spans whose hashes prove that leaf `index` is in a tree of `size` leaves (RFC 9162, section 2.1.3.1).
 
@@ -113,7 +111,6 @@ def proves_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes],
     return last == 0 and head == tree_head
 
 
-# ---------------------------------------------------------------------------- consistency proofs
 def consistency_spans(before: int, after: int) -> list[Span]:
     """List the spans whose hashes prove that a tree of `before` leaves grew to `after` (RFC 9162, section 2.1.4.1).
 

@@ -178,7 +178,6 @@ class _FactUnknown(Exception):
     """A part of a sentence needs a fact that is missing or invalid."""
 
 
-# ---------------------------------------------------------------------------- formatting of one fact
 def _read_text(value: object) -> str | None:
     return str(value) if isinstance(value, str) and value.strip() else None
 

@@ -108,7 +108,6 @@ def listening(settings: Settings) -> ListeningSocket:
     return opened_socket
 
 
-# ---------------------------------------------------------------------------- server
 BYTES_PER_S = 2_000
 """Slowest rate at which a request may arrive, after `BoundedProtocol.patience_s`."""
 

@@ -94,7 +94,6 @@ def _effect_sentence(comparison: Json) -> str:
     return "Whether stereotypes are followed more or less than before is undecided: the interval includes zero."
 
 
-# ------------------------------------------------------------------------------- side by side
 ABSENT = "–"
 
 

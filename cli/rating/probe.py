@@ -100,7 +100,6 @@ def _wrap_lines(name: str, text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=f"{name:<8}", subsequent_indent=" " * 8) or [name]
 
 
-# ------------------------------------------------------------------------------- exchanges
 WIDTH = 100
 """Columns of the text; a longer body or message is wrapped."""
 

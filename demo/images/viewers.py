@@ -47,7 +47,6 @@ class NoPicture(ValueError):
     """A file cannot be read as an image."""
 
 
-# ---------------------------------------------------------------------------- drawing
 def draw(prompt: str, number: int, side: int = SIDE) -> bytes:
     """Draw a picture of a prompt's first attribute term, or else of its first term.
 
@@ -83,7 +82,6 @@ def _hash_bytes(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
-# ---------------------------------------------------------------------------- seen pictures
 @dataclass(frozen=True, slots=True)
 class ViewedPicture:
     """Content that a viewer reads from a picture: its term (empty if unknown), and the stripes that identify it."""
@@ -124,7 +122,6 @@ def _palette() -> tuple[tuple[tuple[str, ...], ...], np.ndarray[tuple[int, ...],
     return terms, np.array([colour(term) for term in terms], dtype=float)
 
 
-# ---------------------------------------------------------------------------- viewers
 @dataclass(frozen=True, kw_only=True)
 class Viewer(Predictor):
     """Image classifier that returns the probability of each label."""
@@ -211,7 +208,6 @@ def leaning(hundredths: int) -> Viewer:
 EVEN = Viewer(name="even-viewer", summary="Sees either group as often, whatever is shown.", letter=Letter.UCS)
 
 
-# ---------------------------------------------------------------------------- author
 @dataclass(frozen=True, kw_only=True)
 class Painter(Predictor):
     """Author that draws the subject of a prompt. It is never rated."""

@@ -23,7 +23,6 @@ _SIZE = re.compile(r"([1-9]\d{1,3})x([1-9]\d{1,3})", re.ASCII)
 _DATA_URL = re.compile(r"data:image/[\w.+-]+;base64,(.*)", re.ASCII | re.DOTALL)
 
 
-# ---------------------------------------------------------------------------- openai-images
 def images(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /v1/images/generations``; a seed, if sent, selects one of the prompt's pictures."""
     if not isinstance(predictor, Painter):
@@ -52,7 +51,6 @@ def _painted_image(painter: Painter, prompt: str, number: int, side: int) -> Jso
     return {"b64_json": base64.b64encode(content).decode()}
 
 
-# ---------------------------------------------------------------------------- hf-inference
 def inference(viewer: Viewer, body: Json) -> list[JsonObject]:
     """Classify an image if there are labels, answer a question if there is one, or return a caption."""
     inputs, parameters = require(body, "inputs"), body.get("parameters") or {}
@@ -77,7 +75,6 @@ def _answers_to(viewer: Viewer, picture: ViewedPicture, question: object, parame
     return [{"answer": label, "score": score} for label, score in _rank_labels(label_scores)][:top_k]
 
 
-# ---------------------------------------------------------------------------- openai-chat
 def chat(viewer: Viewer, body: Json) -> JsonObject:
     """Answer ``POST /v1/chat/completions`` about the picture of the last message: a letter, a word or a caption."""
     messages, name = require(body, "messages"), require(body, "model")
@@ -102,7 +99,6 @@ def chat(viewer: Viewer, body: Json) -> JsonObject:
     return chat_completion(str(name), str(tops[0]["token"]), logprobs)
 
 
-# ---------------------------------------------------------------------------- custom
 def look(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /look`` with ``image_b64`` and ``labels``: their probabilities."""
     if not isinstance(predictor, Viewer):
@@ -112,7 +108,6 @@ def look(predictor: Predictor, body: Json) -> JsonObject:
     return {"probabilities": dict(label_scores)}
 
 
-# ---------------------------------------------------------------------------- table of interfaces
 def _decode(encoded: object) -> ViewedPicture:
     if not isinstance(encoded, str) or not encoded:
         raise BadRequest("an image must be a text in base64")

@@ -32,7 +32,6 @@ TABLES = ("dataframe_split", "dataframe_records", "instances", "inputs")
 """Fields in which MLflow accepts records or texts."""
 
 
-# ---------------------------------------------------------------------------- openai-embeddings
 def embeddings(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /v1/embeddings``.
 
@@ -58,7 +57,6 @@ def _pack_base64(vector: Sequence[float] | None) -> str | None:
     return None if vector is None else base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode()
 
 
-# ---------------------------------------------------------------------------- hf-inference
 def inference(predictor: Predictor, body: Json) -> list[Any]:
     """Answer Hugging Face's inference: classify a text, fill a gap, write, or classify an image."""
     if isinstance(predictor, LanguageModel) and "hf-inference" in predictor.protocols:
@@ -82,13 +80,11 @@ def classes(predictor: Predictor, body: Json) -> list[Any]:
     return answers if isinstance(inputs, list) else answers[0]
 
 
-# ---------------------------------------------------------------------------- openai-chat
 def chat(predictor: Predictor, body: Json) -> JsonObject:
     """Answer a chat, with or without a picture in it."""
     return pictures.chat(predictor, body) if isinstance(predictor, Viewer) else language_models.chat(predictor, body)
 
 
-# ---------------------------------------------------------------------------- mlflow
 def invocations(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /invocations``: a number for each text or record, or the probabilities of a classifier."""
     table_fields = [table_field for table_field in TABLES if table_field in body]
@@ -147,7 +143,6 @@ def _check_records(columns: Sequence[str], rows: Sequence[Any]) -> list[Row]:
     return list(rows)
 
 
-# ---------------------------------------------------------------------------- kserve
 def infer(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /v2/models/{model}/infer``: records as a tensor for each column, of shape [n] or [n, 1]."""
     if not isinstance(predictor, RowRegressor | RowClassifier):
@@ -173,7 +168,6 @@ def _flatten_column(data: object) -> list[Any]:
     return [cell for row in data for cell in (row if isinstance(row, list) else [row])]
 
 
-# ---------------------------------------------------------------------------- comparisons
 def compare(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer ``POST /compare``: which of two documents is better; the interface is our own."""
     if not isinstance(predictor, Ranker):
@@ -184,7 +178,6 @@ def compare(predictor: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     return {"better": predictor.better(first, second)}
 
 
-# ---------------------------------------------------------------------------- table of interfaces
 INTERFACES: Mapping[str, Interface] = {
     "/{name}/v1/embeddings": embeddings,
     "/{name}/v1/completions": language_models.completions,

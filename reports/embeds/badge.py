@@ -165,7 +165,6 @@ def age(view: PublicView) -> str:
     return "today" if days == 0 else f"{days} day{'s' if days > 1 else ''} ago"
 
 
-# ---------------------------------------------------------------------------- contents
 def _badge_pieces(view: PublicView) -> Sequence[Piece]:
     date_text = f"{day(view)} · {age(view)}"
     if view.changed_on:
@@ -184,7 +183,6 @@ def _piece(text: str, *, bold: bool = False) -> Piece:
     return Piece(text, text_width(text, SIZE, bold=bold), bold=bold)
 
 
-# ---------------------------------------------------------------------------- drawing
 def _draw_background(width: int, split: int, right_fill: str) -> Markup:
     # the corners have the radius of the frame, whose line is half a pixel inside the edge
     right_half_path = f"M{split} .5H{width - 4}a3.5 3.5 0 0 1 3.5 3.5v12a3.5 3.5 0 0 1 -3.5 3.5H{split}z"

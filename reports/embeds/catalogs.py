@@ -12,7 +12,6 @@ from reports.embeds.badge import INK, circumstances_suffix, colour, describe
 from reports.embeds.notation import json_text
 from reports.embeds.public_view import PublicView, State
 
-# ---------------------------------------------------------------------------- A2A
 A2A_EXTENSION = "/guide/agent-card"
 """Page of the agency that specifies the extension; its address identifies the extension."""
 
@@ -33,7 +32,6 @@ def a2a_extension(view: PublicView) -> str:
     )
 
 
-# ---------------------------------------------------------------------------- APIs.json
 APIS_JSON_PROPERTIES = (
     ("X-BiasRating", ""),
     ("X-BiasRatingReport", "report.html"),
@@ -54,7 +52,6 @@ def apis_json(view: PublicView) -> str:
     return json_text({"apis": [{**entry, "properties": properties, "x-bias-rating": view.facts}]})
 
 
-# ---------------------------------------------------------------------------- Azure API Center
 AZURE_NAME = "bias-rating"
 
 AZURE_SCHEMA: Json = json.loads(files(__package__).joinpath("azure_schema.json").read_text("utf-8"))
@@ -72,7 +69,6 @@ def azure_api_center(view: PublicView) -> str:
     return json_text({"metadataSchemas": [schema], "customProperties": {AZURE_NAME: view.known_facts}})
 
 
-# ---------------------------------------------------------------------------- Backstage
 BACKSTAGE_PREFIX = "assay"
 """Prefix of the annotations' names, which is followed by a slash and the name of a fact."""
 
@@ -97,7 +93,6 @@ def _card_links(view: PublicView) -> list[JsonObject]:
     ]
 
 
-# ---------------------------------------------------------------------------- Hugging Face
 TASKS: Mapping[str, str] = {
     Kind.TRANSLATOR: "translation",
     Kind.CLASSIFIER: "text-classification",
@@ -138,7 +133,6 @@ def _model_metric(view: PublicView, kind: str, name: str, value: object) -> Json
     return {"type": kind, "name": name, "value": value, "args": dates}
 
 
-# ---------------------------------------------------------------------------- schema.org
 def json_ld(view: PublicView) -> str:
     """Write a schema.org ``Review``, for the head of a page; without a rating it has no ``reviewRating``."""
     facts = view.known_facts
@@ -179,7 +173,6 @@ def _without_nulls(properties: Json) -> JsonObject:
     return {key: value for key, value in properties.items() if value is not None}
 
 
-# ---------------------------------------------------------------------------- OpenAPI Overlay
 OVERLAY_VERSION = "1.1.0"
 """Version of the Overlay Specification; readers of version 1.0 accept the same file."""
 
@@ -202,7 +195,6 @@ def overlay(view: PublicView) -> JsonObject:
     }
 
 
-# ---------------------------------------------------------------------------- shields.io
 CACHE_S = 300
 """Time in seconds for which shields.io caches a badge, its minimum."""
 

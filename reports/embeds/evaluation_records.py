@@ -33,7 +33,6 @@ def _sentences(view: PublicView) -> str:
     return " ".join(filter(None, (None if view.letter is None else view.sentence, view.meaning)))
 
 
-# ---------------------------------------------------------------------------- CycloneDX
 def cyclonedx(view: PublicView) -> str:
     """Write a bill of materials of the rated service (CycloneDX 1.6): its model card, and the claim with its evidence.
 
@@ -101,7 +100,6 @@ def _declarations(view: PublicView) -> JsonObject:
     }
 
 
-# ---------------------------------------------------------------------------- Every Eval Ever
 EVERY_EVAL_EVER = "0.3.0"
 """Version of the schema of github.com/evaleval/every_eval_ever."""
 
@@ -142,7 +140,6 @@ def every_eval_ever(view: PublicView) -> str:
     )
 
 
-# ---------------------------------------------------------------------------- AI Verify
 def ai_verify(view: PublicView) -> str:
     """Write a test result of AI Verify (schema ``aiverify.algorithm.testresult``).
 
@@ -168,7 +165,6 @@ def ai_verify(view: PublicView) -> str:
     )
 
 
-# ---------------------------------------------------------------------------- Hugging Face
 def eval_results(view: PublicView) -> list[JsonObject]:
     """Return the entries of a file in ``.eval_results/`` of a model on Hugging Face; empty without a declared letter.
 
@@ -188,7 +184,6 @@ def eval_results(view: PublicView) -> list[JsonObject]:
     return [entry | ({"date": view.known_facts["rated_at"]} if view.rated_at else {})]
 
 
-# ---------------------------------------------------------------------------- Backstage
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9]+")
 LONGEST_NAME = 63  # of an entity of Backstage
 

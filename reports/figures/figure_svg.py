@@ -46,7 +46,6 @@ def picture(chart: Picture, key: str, width: Width = "narrow") -> Figure:
     assert_never(chart)
 
 
-# ---------------------------------------------------------------------------- forests
 def _draw_forest(forest: Forest, key: str, figure_width: float) -> Figure:
     margin = _names_width((mark.label for mark in forest.marks), figure_width)
     scale = Axis(_axis_values(forest), margin, figure_width - RIGHT)
@@ -103,7 +102,6 @@ def _forest_in_words(forest: Forest) -> str:
     return f"{forest.axis.capitalize()}{kind_clause}: {effects}."
 
 
-# ---------------------------------------------------------------------------- strips
 def _draw_strip(strip: Strip, key: str, figure_width: float) -> Figure:
     margin = _names_width((row.label for row in strip.rows), figure_width)
     values = [value for row in strip.rows for values_of_kind in row.values for value in values_of_kind]
@@ -147,7 +145,6 @@ def _draw_marks(values: Iterable[float], y: float, scale: Axis, command: str, cl
     )
 
 
-# ---------------------------------------------------------------------------- scatters
 def _draw_scatter(scatter: Scatter, key: str, figure_width: float) -> Figure:
     margin, top, bottom = 36, 20, 214
     x_axis = Axis([point.x for point in scatter.points], margin, figure_width - RIGHT)
@@ -226,7 +223,6 @@ def _forest_caption(forest: Forest) -> str:
     return text
 
 
-# ---------------------------------------------------------------------------- shared helpers
 def _names_width(names: Iterable[str], figure_width: float) -> float:
     widest = WIDEST * figure_width / UNITS["narrow"]  # in proportion to the figure
     return min(widest, max(cell_len(name) for name in names) * LETTER + GAP)

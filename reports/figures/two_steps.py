@@ -85,7 +85,6 @@ def _effect_in_words(step: Step) -> str:
     return f"{tables.interval(step.effect)}, {tables.tolerance_remark(step.effect)}"
 
 
-# ---------------------------------------------------------------------------- the wide and the narrow drawing
 Drawing = tuple[list[Markup], float, float]
 """Shapes, width and height of a drawing."""
 
@@ -133,7 +132,6 @@ def _draw_narrow(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mappi
     return shapes, WIDTH, second_end + 80
 
 
-# ---------------------------------------------------------------------------- parts
 def _draw_flow_right(start: Place, end: Place, thickness: float, letter: Letter | None) -> Markup:
     half, (x1, y1), (x2, y2) = max(thickness, THIN) / 2, start, end
     middle = coordinate((x1 + x2) / 2)

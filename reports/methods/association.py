@@ -63,7 +63,6 @@ def tables(part: AssociationComponent) -> Iterator[Table | None]:
     yield coverage_table(part)
 
 
-# ---------------------------------------------------------------------------- tables
 def _protected_table(part: AssociationComponent) -> Table:
     rows = part.protected[:MOST_ROWS]
     names = list(dict.fromkeys(name for row in rows for name in row.connections))
@@ -95,7 +94,6 @@ def _classical_measures(row: WeatDocument) -> SimpleNamespace:
     return SimpleNamespace(groups=" and ".join(row.targets), p=row.p_one_sided, **values)
 
 
-# ---------------------------------------------------------------------------- figures
 def _connections_figure(part: AssociationComponent) -> Picture | None:
     rows = [(row.connection or "connection", charts.span(row.interval)) for row in part.connections]
     return charts.forest("Mean distance by connection, with 89 % HPDIs", "cosine distance", rows, head="Connection")

@@ -55,7 +55,6 @@ def tables(part: ForcedChoiceComponent) -> Iterator[Table | None]:
     yield coverage_table(part)
 
 
-# ---------------------------------------------------------------------------- tables
 def _words_table(part: ForcedChoiceComponent) -> Table | None:
     """Return a table of the points of subjective equality of all words, or of the most extreme ones."""
     visible_words = foremost(part.words, MOST_ROWS)
@@ -101,7 +100,6 @@ def _choice_measures(part: ForcedChoiceComponent) -> Iterator[tuple[str, str]]:
         yield "Slope of PSE on declared share", slope_text
 
 
-# ---------------------------------------------------------------------------- figures
 def _curves_figure(part: ForcedChoiceComponent) -> Picture | None:
     """Return a figure of the psychometric curves of concepts at evenly spaced ranks, and of one control word."""
     rows, levels = _evenly_ranked_words(part.words), part.levels

@@ -42,7 +42,6 @@ class ProfilesExperiment:
     records: RecordsGiven | None = None
 
 
-# ---------------------------------------------------------------------------- tables
 def title_of_words(name: str) -> str:
     """Return the title of a shipped specification of words; for other specifications, the name."""
     return specifications()[name].title if is_shipped(name) else name

@@ -24,7 +24,6 @@ MOST_ITEMS = 20
 """Maximum number of pairs of sentences, or pictures, in a report; the JSON and the export have all."""
 
 
-# ---------------------------------------------------------------------------- tables
 def scores_table(part: TermsComponent, sheet: Sheet) -> Table | None:
     """Return the table of the scores of each list of terms, and of both lists of stereotypes together."""
     rows = [replace(part.lists[key], list=title) for key, title in LISTS.items() if key in part.lists]
@@ -73,7 +72,6 @@ def model_table(aggregation: TermsComponent) -> Table | None:
     return Table("Stereotype scores", ("Specification", "Score"), tuple(rows))
 
 
-# ---------------------------------------------------------------------------- figures
 def lists_figure(part: TermsComponent, *, head: str, verb: str, axis: str) -> Picture | None:
     """Return a figure of the score of each list of terms; `verb` says what the model does with a group ("prefers")."""
     first_side, second_side = sides(part)
@@ -154,7 +152,6 @@ def _describe_case(case: CaseDocument, share: float, side_names: tuple[str, str]
     return Case(share, group, (term, *lines), search=texts[0] if texts else image or term, image=image or "")
 
 
-# ---------------------------------------------------------------------------- words
 @dataclass(frozen=True)
 class Choices:
     """Counts of answers about cases (pairs of sentences, or pictures), either of neutral terms or of all others."""

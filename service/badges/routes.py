@@ -157,7 +157,6 @@ def _date_headers(view: PublicView) -> dict[str, str]:
     return {name: value for name, value in headers.items() if value is not None}
 
 
-# ---------------------------------------------------------------------------- descriptions and routes
 RATED_AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 EXAMPLE: JsonObject = {

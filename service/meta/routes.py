@@ -133,7 +133,6 @@ async def get_limits(service: ServiceDependency, caller: Reader) -> LimitsView:
     )
 
 
-# ---------------------------------------------------------------------------- problems and documentation
 @router.get("/problems", response_model=ProblemKindList)
 async def list_problems() -> Response:
     """List all kinds of problems with their causes and remedies. Browsers get a page."""

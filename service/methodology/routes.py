@@ -68,7 +68,6 @@ async def get_methodology(version: Version, service: ServiceDependency) -> Respo
     return json_response(MethodologyView.of(methodology), headers=headers)
 
 
-# ---------------------------------------------------------------------------- letters of a rating by methodology
 @of_ratings.get("/{rating_id}/methodologies", response_model=LetterList, responses=TAGGED)
 async def list_letters_by_methodology(rating: FoundRating, service: ServiceDependency) -> Response:
     """List a rating's letters by version of the methodology: the original first, then the re-ratings."""

@@ -106,7 +106,6 @@ async def thumbnails_of(
     return {digest: f"/v1/ratings/{rating_id}/thumbnails/{digest}" for digest in visible_digests}
 
 
-# ---------------------------------------------------------------------------- cache and freshness
 FRESH_S, STALE_S = 300, 86_400
 """Seconds for which a cached public rating is fresh, and for which it may be used while it is revalidated."""
 
@@ -144,7 +143,6 @@ def headers_of(rating: StoredRating, version: str) -> dict[str, str]:
     }
 
 
-# ---------------------------------------------------------------------------- reports and tables
 PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 """``Content-Security-Policy`` of a report: it is one file, which loads and runs nothing."""
 
@@ -204,7 +202,6 @@ def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response
     return Response(csv_lines([COLUMNS, *rows]), headers=file_headers, media_type="text/csv; charset=utf-8")
 
 
-# ---------------------------------------------------------------------------- shortened experiments
 MAX_LISTED = 100
 """Maximum number of entries of a list or object that stays in a shortened experiment."""
 

@@ -91,7 +91,6 @@ class HistoryEntry(RatingHead):
         return cls.model_validate(step.rating.shown | links)
 
 
-# ---------------------------------------------------------------------------- all public ratings
 class DistributionQuery(QueryModel):
     """Filters of the counts."""
 

@@ -64,7 +64,6 @@ def rules_for(
     return Rules(words.name, version=None, digest=digest_of({"words": words_as_json}), words=words_as_json), "en"
 
 
-# ---------------------------------------------------------------------------- items of earlier jobs
 def with_stored_material(c: Connection, tenant: str, method: AnyMethod) -> AnyMethod:
     """Add items that the tenant's corpora have already to an experiment whose items an author is to generate."""
     authored_items = stored_material(c, tenant, method.references().authored)

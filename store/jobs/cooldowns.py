@@ -77,7 +77,6 @@ def _separate_rating(job: Job) -> ColumnElement[bool]:
     return or_(jobs.c.tenant != job.tenant, and_(jobs.c.finished_at.is_not(None), jobs.c.finished_at < job.created_at))
 
 
-# ---------------------------------------------------------------------------- cool-down of a target
 LONGEST_JOB_MS = 31 * 86_400_000
 """Assumed maximum duration of a job in milliseconds; jobs so old that their cool-down must be over are not read."""
 

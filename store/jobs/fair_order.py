@@ -58,7 +58,6 @@ def register(c: Connection, worker: str, slots: int, for_s: float) -> None:
     upsert(c, workers, {"name": worker, "slots": slots, "alive_until": now_ms() + round(for_s * 1000)})
 
 
-# ---------------------------------------------------------------------------- statements
 _slots_of_workers = select(func.sum(workers.c.slots)).where(workers.c.alive_until > now_ms())
 _all_slots = func.coalesce(_slots_of_workers.scalar_subquery(), 0)
 _own_slots = bindparam("own_slots", type_=Integer)
@@ -145,7 +144,6 @@ def _share_parameters(share: Share) -> dict[str, int | None]:
     return {"most_running": share.max_jobs, "own_slots": share.slots}
 
 
-# ---------------------------------------------------------------------------- position in the queue
 QUEUE = jobs.alias("queue")
 """Alias of the table of jobs, for the conditions of `jobs_before`."""
 
@@ -223,7 +221,6 @@ def state(c: Connection) -> QueueState:
     return QueueState(tuple(running_jobs), int(c.execute(select(_all_slots)).scalar_one()), waiting)
 
 
-# ---------------------------------------------------------------------------- estimated start
 def starts_in_s(tenant: str, jobs_ahead: int, position: int, queue: QueueState, share: Share) -> int | None:
     """Estimate the seconds until a queued job starts; ``None`` while no running job shows how long jobs take.
 

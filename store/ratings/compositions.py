@@ -68,7 +68,6 @@ def find(c: Connection, composition_id: str, tenant: str | None) -> StoredCompos
     return composition if len(readable(c, rating_ids, tenant)) == len(rating_ids) else None
 
 
-# ---------------------------------------------------------------------------- ratings and targets of a composition
 def readable(c: Connection, ids: Collection[str], tenant: str | None) -> dict[str, StoredRating]:
     """Read several ratings by id: the tenant's, and public or unlisted ratings; others are left out."""
     rows = all_rows(c, select(ratings).where(ratings.c.id.in_(set(ids)), may_read(tenant)), StoredRating)

@@ -215,7 +215,6 @@ def _visible_to(tenant: str | None) -> list[ColumnElement[bool]]:
     return [or_(rated.visibility == "public", rated.tenant == tenant), not_(rated.masked)]
 
 
-# ---------------------------------------------------------------------------- similar names
 MOST_NAMES = 2_000
 """Maximum number of names that are compared with a text; if there are more, only those with most of the text are."""
 

@@ -154,7 +154,6 @@ def of_address(target_url: str, tenant: str | None, whose: Whose = "address") ->
     return AddressQuery([*conditions, stands(owner)], rank(owner))
 
 
-# ---------------------------------------------------------------------------- current ratings
 # Of a service's ratings that agree in all columns of `ALIKE`, only the newest is needed, unless an older one is valid
 # for longer. The needed ratings are marked `current`; counts, rankings and searches read only these. A mark on another
 # rating changes no result, because each query chooses the newest. A large registry is read in parts, by short queries.

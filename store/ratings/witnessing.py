@@ -32,7 +32,6 @@ def _address_without_scheme(public_url: str | None, path: str) -> str | None:
     return f"{address.netloc}{address.path.rstrip('/')}{path}" if address.netloc else None
 
 
-# ---------------------------------------------------------------------------- our log
 def keep(c: Connection, origin: str, size: int, witness: str, line: str) -> None:
     """Store a verified cosignature; `witness` is the verifier key. A second cosignature of the same head is ignored."""
     row = {"origin": origin, "size": size, "witness": witness, "line": line, "created_at": now_ms()}
@@ -53,7 +52,6 @@ def lines(c: Connection, origin: str, size: int) -> list[str]:
     return list(c.execute(query.order_by(cosignatures.c.created_at, cosignatures.c.witness)).scalars())
 
 
-# ---------------------------------------------------------------------------- logs of others
 def heads(c: Connection) -> dict[str, TreeHead]:
     """Return the latest head of each witnessed log by its origin."""
     query = select(witnessed_logs.c.origin, witnessed_logs.c.size, witnessed_logs.c.root)

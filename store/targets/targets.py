@@ -130,7 +130,6 @@ def _described_columns(target: NewTarget) -> dict[str, Any]:
     return {name: getattr(target, name) for name in (*DESCRIBED, "visibility")}
 
 
-# ---------------------------------------------------------------------------- current descriptions
 CHAIN = "chain"
 """Protocol of targets that are chains of other targets (`workers.targets.chain.chain`)."""
 

@@ -200,7 +200,6 @@ def delete_ended(c: Connection, kept_s: float = KEPT_S) -> int:
     return c.execute(delete(deliveries).where(has_expired)).rowcount
 
 
-# ---------------------------------------------------------------------------- selection of due deliveries
 def _claimable() -> ColumnElement[bool]:
     """Return the condition that a delivery is due and not leased, and that its endpoint answered a challenge."""
     not_leased = or_(deliveries.c.lease_until.is_(None), deliveries.c.lease_until <= now_ms())
@@ -212,7 +211,6 @@ def _claimable() -> ColumnElement[bool]:
     return and_(deliveries.c.state == "waiting", deliveries.c.next_attempt_at <= now_ms(), not_leased, may_receive)
 
 
-# ---------------------------------------------------------------------------- failures of an endpoint
 def _lock_webhook(c: Connection, delivery: ClaimedDelivery) -> Webhook | None:
     if delivery.webhook is None:
         return None

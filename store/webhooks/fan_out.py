@@ -168,7 +168,6 @@ def _delivery_row(message: _Message, tenant: str, url: str, webhook: Webhook | N
     }
 
 
-# ---------------------------------------------------------------------------- bodies of requests
 Envelope = Literal["standard", "cloudevents"]
 
 MOST_BYTES = 20_000

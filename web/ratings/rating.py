@@ -126,7 +126,6 @@ def render_page(visit: Visit, rating: Rating, template: str, /, **values: Any) -
     return visit.page(f"ratings/{template}.html", rating=rating, document=rating.document, view=rating.view, **values)
 
 
-# ---------------------------------------------------------------------------- mentions of people
 MOST_READ = 8
 """Maximum number of other ratings of the same service that are read to find another mention of people."""
 

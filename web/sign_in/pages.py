@@ -86,7 +86,6 @@ async def end_session(visit: Visit) -> Response:
     return response
 
 
-# ---------------------------------------------------------------------------- accounts
 def provider_of(visit: Visit) -> Provider | None:
     """Return the provider of accounts; ``None`` if the agency has none."""
     provider: Provider | None = visit.request.app.state.provider

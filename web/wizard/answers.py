@@ -36,7 +36,6 @@ def target_from_texts(
     return target | ({"limits": limits} if limits else {}), setting_errors + limit_errors
 
 
-# ---------------------------------------------------------------------------- errors
 def name_of(pointer: str, inputs: Sequence[Field]) -> str:
     """Return the name of the input to which a JSON pointer of the API refers, or else the pointer's first two parts."""
     parts = [part for part in pointer.split("/") if part and part != "target"]

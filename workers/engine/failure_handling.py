@@ -122,7 +122,6 @@ def _cancel_job(context: WorkerContext, claim: Claim) -> str:
     return "cancelled"
 
 
-# ---------------------------------------------------------------------------- the author's texts and images
 def _end_and_store_items(context: WorkerContext, job: Job, end: Callable[[Connection], None]) -> None:
     """End a job and store its author's items in one transaction; the job ends even if the items cannot be stored."""
     if job.kind == "writing" or job.author is not None:
@@ -150,7 +149,6 @@ def _item_storing_function(database: Database, job: Job) -> Callable[[Connection
     return lambda connection: authored.keep(connection, job, items)
 
 
-# ------------------------------------------------------------------------------- problems
 TITLES = {
     "target_unfit": "The target cannot be rated",
     "target_refused": "The target refused",

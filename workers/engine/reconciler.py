@@ -132,7 +132,6 @@ def reconciling(settings: Settings, slots: int = 0) -> Iterator[JobNotifier]:
         yield notifier
 
 
-# ------------------------------------------------------------------------------- due schedules
 MOST_RUNS = 50
 """Maximum number of schedules that are run in a round, so that jobs are announced again within seconds."""
 

@@ -124,7 +124,6 @@ def owner() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{threading.get_ident()}"
 
 
-# ------------------------------------------------------------------------------- announcements
 class JobNotifier:
     """Sends Celery messages over Celery's pool of connections, which threads and forked processes may use.
 

@@ -82,7 +82,6 @@ def _failure_reason(url: str, failure: CallFailed) -> str:
     return f"{url} answered with HTTP status {failure.status}{redirect_note}"
 
 
-# ------------------------------------------------------------------------------- examinations
 async def probe_service(context: WorkerContext, claim: Claim) -> None:
     """Examine a service, and store the findings as the job's result.
 
@@ -99,7 +98,6 @@ async def probe_service(context: WorkerContext, claim: Claim) -> None:
         jobs.finish_with(connection, claim, "probed", findings)
 
 
-# ------------------------------------------------------------------------------- re-ratings
 async def rerate_evidence(context: WorkerContext, claim: Claim) -> None:
     """Rate a rating's stored evidence again, in a thread so that the lease is renewed meanwhile; store the result."""
     rating_id, rerating = await asyncio.to_thread(_recompute_rating, context, claim)

@@ -204,7 +204,6 @@ def _context_document(scores: ContextScores) -> ContextDocument:
     )
 
 
-# ---------------------------------------------------------------------------- reasons
 def _reason_for(letter: Letter, name: str, detail: QuestionsComponent, bias: float, scores: TemplateScores) -> Reason:
     ambiguous = detail.contexts["ambig"]
     naming_count, biased_count = ambiguous.naming or 0, ambiguous.biased or 0

@@ -39,7 +39,6 @@ class Sides:
     second: str | None = None
 
 
-# ---------------------------------------------------------------------------- profiles
 @dataclass(frozen=True)
 class Profiles:
     """Profiles that were asked about, and those with an answer for every value."""
@@ -74,7 +73,6 @@ class ProfilesAggregation(AggregationDocument):
     looks: tuple[ProfilesLook, ...] = NO_ITEMS
 
 
-# ---------------------------------------------------------------------------- words
 @dataclass(frozen=True)
 class WordsComponent(ComponentDocument):
     """A component of a method that asks about lists of words."""
@@ -83,7 +81,6 @@ class WordsComponent(ComponentDocument):
     sides: Sides = Sides()
 
 
-# ---------------------------------------------------------------------------- terms
 @dataclass(frozen=True)
 class TermsLook:
     """A look (interim analysis) at pairs of sentences or at images."""

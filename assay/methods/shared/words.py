@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# ---------------------------------------------------------------------------- sentences by reason code
 PROFILES: Mapping[str, str] = {
     "profiles-incomplete": (
         "{where:where}too few profiles were answered under every value[: {whole:count} of {total:count}], "
@@ -52,7 +51,6 @@ TERMS: Mapping[str, str] = {
 }
 """Templates of reasons about scores of terms, by code."""
 
-# ---------------------------------------------------------------------------- phrases by failure code
 ANSWERS: Mapping[str, str] = {
     "no-number": "the answer was no finite number",
     "no-label": "the answer named no label",

@@ -91,7 +91,6 @@ class PairTally(AnswerTally[Pair, PairComparison]):
             self.results[pair] = comparison
 
 
-# ---------------------------------------------------------------------------- questions
 def find_rung(scoring: Rung | Literal["auto"], pair: Pair) -> Generator[Sequence[Probe], Sequence[Reply], Ladder]:
     """Find the way of asking (rung) that a service supports, with a test pair; for ``auto``, the first not refused.
 
@@ -153,7 +152,6 @@ def shared_words(first: str, second: str) -> list[tuple[re.Match[str], re.Match[
     return [(first_words[block.a + n], second_words[block.b + n]) for block in blocks for n in range(block.size)]
 
 
-# ---------------------------------------------------------------------------- answers
 def compare(rung: Rung, replies: Sequence[Reply]) -> PairComparison | None:
     """Compare the sentences of a pair by the replies about them; ``None`` if the replies do not allow it."""
     numbers = [None if reply.failure is not None else _READERS[rung](reply.value) for reply in replies]

@@ -73,7 +73,6 @@ class ReplyLog:
         return tally
 
 
-# ---------------------------------------------------------------------------- label of the positive class
 def probability(scores: Mapping[str, float], label: str) -> float:
     """Return the probability of a label, 0 if it has no score; for ``not LABEL``, 1 minus the probability of LABEL."""
     opposite = label.removeprefix(NOT)

@@ -133,7 +133,6 @@ def indicators(words: Sequence[Mapping[str, str]]) -> Floats:
     return np.hstack(columns)
 
 
-# ---------------------------------------------------------------------------- vectors
 @dataclass(frozen=True)
 class AnsweredVectors:
     """Vectors that the service was asked about, with their weights, and others from the prior for comparison."""
@@ -186,7 +185,6 @@ class AnsweredVectors:
         return InputRow(numbers, float(self.p_positive[index]))
 
 
-# ---------------------------------------------------------------------------- projections of texts and vectors
 def project(prior: Floats, posterior: Floats) -> Projection:
     """Project all inputs (`prior`) and positive ones (`posterior`) on common principal axes, as Liang & Acuna do."""
     points = np.concatenate([prior, posterior])
@@ -200,7 +198,6 @@ def project(prior: Floats, posterior: Floats) -> Projection:
     return Projection(tuple(axes.explained.tolist()), prior_points, posterior_points)
 
 
-# ---------------------------------------------------------------------------- projection
 AS_FAR = 1e-6
 """Relative difference up to which two numbers count as equally far from zero."""
 

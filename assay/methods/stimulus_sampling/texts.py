@@ -171,7 +171,6 @@ class ProfileSampler:
         return [self.cases[int(index)] for index in indices], p_included[indices]
 
 
-# ---------------------------------------------------------------------------- inclusion probabilities
 def inclusion(density: ArrayLike, count: float) -> Floats:
     """Compute the inclusion probability of each member of a pool, shape (n,), for a sample of mean size `count`.
 

@@ -130,7 +130,6 @@ def _proposal_densities(proposed: ArrayLike | None, size: int) -> Floats:
     return density
 
 
-# ---------------------------------------------------------------------------- tail of the weights
 MIN_TAIL_WEIGHTS = 5
 """Minimum number of weights to fit a tail."""
 

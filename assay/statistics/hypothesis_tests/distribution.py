@@ -59,7 +59,6 @@ def pad_to(distributions: ArrayLike, outputs: int) -> Floats:
     return np.pad(rows, ((0, 0), (0, outputs - rows.shape[1])))
 
 
-# ---------------------------------------------------------------------------- samples
 def as_sample(values: ArrayLike, least: int = 1) -> Floats:
     """Check a sample of numbers and return it as an array; shape (n,).
 

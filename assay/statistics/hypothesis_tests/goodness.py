@@ -189,7 +189,6 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
     return FitTest("monte-carlo-multinomial", statistic, df=k - 1, p=p)
 
 
-# ---------------------------------------------------------------------------- shared helpers
 def _comparable_counts(counts: ArrayLike, shares: ArrayLike) -> tuple[Integers, Floats, str | None]:
     """Return observed and expected counts without cells empty in both, and why they refute the shares, or ``None``."""
     observed = as_counts(counts)

@@ -70,7 +70,6 @@ def spread(questions: Sequence[Q], adapter: Adapter, count: int) -> list[Q]:
     return [largest_group[index * (len(largest_group) - 1) // (count - 1)] for index in range(count)]  # with both ends
 
 
-# ------------------------------------------------------------------------------- texts that no service knows
 T = TypeVar("T")
 
 QUESTIONS_OF_KIND = 5
@@ -114,7 +113,6 @@ def _random_item(items: Sequence[T], rng: np.random.Generator) -> T:
     return items[int(rng.integers(len(items)))]
 
 
-# ------------------------------------------------------------------------------- images
 SIDE_PIXELS = 224
 """Width and height in pixels, the input size of most classifiers."""
 
