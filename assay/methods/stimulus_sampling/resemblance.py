@@ -74,7 +74,7 @@ class Texts:
         return InputRow(self.texts[index], float(self.p_positive[index]), float(self._distances[index]))
 
     def _word_rows(self, slot: str) -> list[WordRow]:
-        """Return a row for each word in a slot: its shares in all and in positive texts, and its distance from these."""
+        """Return a row for each word in a slot: shares in all and in positive texts, and distance from these."""
         names, codes = self._slot_codes[slot]
         prior, posterior = (np.bincount(codes, shares, len(names)) for shares in (self.prior, self.posterior))
         distances = np.bincount(codes, self.prior * self._distances, len(names)) / prior

@@ -195,7 +195,7 @@ def test_an_altered_rating_is_refused_as_input_for_a_regulator_file(ratings, tmp
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "code"), [("even", 0), ("biased", 1)])
-def test_the_option_at_least_sets_the_exit_code_of_an_audit(files, name, code):
+def test_the_exit_code_of_an_audit_follows_the_letter_of_its_at_least_option(files, name, code):
     done = run_command("audit", str(files[name]), *FIELDS, "--at-least", "DSBS", environment=CLEAN)
     assert done.returncode == code, done.stderr
 

@@ -43,7 +43,7 @@ def replies(server: DemoServer, name: str, kind: Kind, protocol: str, asks: list
 
 
 @pytest.mark.parametrize("name", ["even-embedder", "stereotyped-embedder-70", "leaning-embedder"])
-def test_an_embedder_answers_requests_for_openai_embeddings(server, name: str):
+def test_the_demo_embedder_answers_requests_in_the_form_of_openai_embeddings(server, name: str):
     said = replies(server, name, Kind.EMBEDDER, "openai-embeddings", [Embed(text) for text in TEXTS])
     for text, reply in zip(TEXTS, said, strict=True):
         assert reply.value == pytest.approx(predictor(name).embed(text, "m"))

@@ -270,7 +270,7 @@ async def test_on_postgres_suites_can_be_requested_repeated_cancelled_and_schedu
 
 
 # ---------------------------------------------------------------------------- cancelling
-async def test_cancelling_a_suite_does_not_cancel_joined_jobs(client, request_body, worker):
+async def test_cancelling_a_suite_does_not_cancel_jobs_that_other_requests_share(client, request_body, worker):
     body = request_body(experiment={"method": "round-trip", "attribute": "gender", "languages": ["es"]}, seed=None)
     joined = (await client.post("/v1/jobs", json=body)).json()["id"]
     made = await post(client, target=body["target"])

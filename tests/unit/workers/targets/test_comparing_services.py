@@ -215,7 +215,7 @@ def test_a_probe_of_a_service_that_compares_shows_both_orders_of_the_documents()
     assert result.as_json()["exchanged"]["exchange"]["response"]["status"] == 200
 
 
-def test_a_probe_of_a_service_that_compares_needs_no_experiment():
+def test_a_test_call_of_a_service_that_compares_two_texts_needs_no_experiment():
     with scripted_server(lambda _: {"answer": "first"}) as url:
 
         async def go():

@@ -207,7 +207,7 @@ def test_a_favourable_label_that_never_occurs_gives_a_reason_instead_of_a_table_
     assert outcomes.why == "no answer has the label 'accept'; labels: 'hire', 'reject'"
 
 
-def test_the_favourable_true_outcome_can_be_a_number_or_a_boolean():
+def test_the_favourable_value_of_the_truth_column_can_be_a_number_or_a_boolean():
     rows = tuple({**row, "stayed": 1.0 if row["stayed"] == "yes" else 0.0} for row in people(300))
     _, outcomes = outcomes_of(method_of(rows, truth_favourable=1), service(by_district))
     assert all(row.matrix for row in outcomes.groups)

@@ -74,7 +74,7 @@ def test_noise_is_never_attributed_to_a_single_cluster_in_a_hundred_simulations(
         assert leverage(cases, noisy + noise).carrier() is None
 
 
-def test_no_single_cluster_is_named_if_there_are_fewer_than_ten_clusters(cases):
+def test_with_fewer_than_ten_clusters_no_cluster_is_named_as_the_cause_of_an_effect(cases):
     table = outputs(cases)
     table[[case.clusters["frame"] == TEXTS.frames[0] for case in cases], 1] += 0.4
     assert leverage(cases, table).carrier() is None
