@@ -115,7 +115,7 @@ def _fill(template: object, values: Mapping[str, Any], *, in_path: bool) -> Any:
         text = str(values[name])
         if in_path:
             if text in {".", ".."}:
-                raise SpecificationError(f"{name} must not be {text!r}: it would lead to another path of the service", name)
+                raise SpecificationError(f"{name} must not be {text!r}: it would lead to another path", name)
             return quote(text, safe="")
         # the base protocol fills braces itself; only those of the instruction are meant for it
         return text if name == "instruction" else text.replace("{", "{{").replace("}", "}}")

@@ -101,7 +101,7 @@ def test_an_answer_in_a_latex_box_or_answer_tag_after_a_negation_is_not_read(for
 @pytest.mark.parametrize(
     "answer", ["\\boxed{ }", "<answer> </answer>", "\\boxed{\n}", "~~~~", "[ ]", "<del></del>", "❌"]
 )
-def test_an_empty_latex_box_or_empty_quotation_marks_are_not_read_as_an_answer(answer):
+def test_an_empty_latex_box_tag_or_pair_of_brackets_is_not_read_as_an_answer(answer):
     assert letter_in(answer, SENTENCES) is label_in(answer, YES_NO) is number_in(answer, (0, 10), None) is None
 
 
