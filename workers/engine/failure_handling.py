@@ -21,16 +21,19 @@ from store.ratings.experiment_json import parse_method
 from workers.calls.driver import TargetUnavailable
 from workers.calls.host_limits import HostCoolingDown
 from workers.calls.limits import TargetCoolingDown
-from workers.egress import CallFailed
+from workers.egress import CODES, RETRIABLE_STATUSES, CallFailed
 from workers.engine.heartbeat import Overdue, Stopped
 from workers.engine.worker_context import WorkerContext, seconds_left
 from workers.generation import authored, corpus_sentences
+from workers.job_targets import retriable_statuses
 from workers.targets.checks.examination import TargetUnfit
 
 log = structlog.get_logger()
 
-TRANSIENT = frozenset({"connect", "timeout", "truncated", "http-500", "http-502", "http-503", "http-504", "http-429"})
-"""Codes of failures that are deleted when a job waits for its target, so that their questions are asked again."""
+TRANSIENT = frozenset(code for code, meaning in CODES.items() if meaning.retriable)
+"""Codes of failures that are deleted when a job waits for its target, so that their questions are asked again.
+
+Those of HTTP statuses after which a retry may help are deleted too."""
 
 
 def end_badly(context: WorkerContext, claim: Claim, error: Exception) -> str:
@@ -101,7 +104,8 @@ def _requeue(context: WorkerContext, claim: Claim, cooldown_s: float | None = No
         if jobs.hold(connection, claim).cancel_requested:
             return False
         if cooldown_s is not None:
-            observations.forget_failures(connection, claim, TRANSIENT)
+            statuses = {*RETRIABLE_STATUSES, *retriable_statuses(claim.job.target, claim.job.author)}
+            observations.forget_failures(connection, claim, TRANSIENT | {f"http-{status}" for status in statuses})
         jobs.release(connection, claim, delay_s=cooldown_s or 0.0, charge_attempt=False, reason=reason)
     return True
 
