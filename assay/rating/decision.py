@@ -130,11 +130,13 @@ def letter_probabilities(
     return Probabilities(BS=bs, DSBS=dsbs, UCS=max(0.0, 1.0 - bs - dsbs - unlocated), unlocated=unlocated)
 
 
-WITHHELD = frozenset({"letter-depends-on-what-was-lost", "letter-depends-on-scale", "may-be-chance"})
-"""Codes of reasons that withhold a component's letter, however probable the letter is."""
-
-WITHHELD_RATING = WITHHELD | {"component-unmeasured", "no-component-declared"}
-"""Codes of reasons, of a rating or its components, that withhold the rating's letter."""
+WITHHELD = frozenset(
+    {
+        *("letter-depends-on-what-was-lost", "letter-depends-on-scale", "may-be-chance"),  # of components
+        *("component-unmeasured", "no-component-declared"),  # of ratings
+    }
+)
+"""Codes of reasons that withhold a letter, however probable it is."""
 
 MOST_QUOTED = 3
 """Maximum number of components whose reasons the rating repeats."""
@@ -153,12 +155,11 @@ class PartLetter:
     @classmethod
     def of(cls, source: Component | ComponentDocument | RatingDocument) -> Self:
         """Read the letter of a component or a rating."""
-        components = source.components if isinstance(source, RatingDocument) else ()
-        reasons = (*source.reasons, *(reason for component in components for reason in component.reasons))
-        codes = {reason.code for reason in reasons}
+        sources: list[Component | ComponentDocument | RatingDocument] = [source, *getattr(source, "components", ())]
+        codes = {reason.code for entry in sources for reason in entry.reasons}
         stated = source.probabilities or None  # a document without probabilities has an empty mapping
         probabilities = stated if isinstance(stated, Probabilities | None) else Probabilities.from_json(stated)
-        is_withheld = not source.declared and not codes.isdisjoint(WITHHELD_RATING)
+        is_withheld = not source.declared and not codes.isdisjoint(WITHHELD)
         return cls(source.letter, source.declared, probabilities, is_withheld)
 
 

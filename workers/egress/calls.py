@@ -129,9 +129,8 @@ def show_exchange(exchange: Exchange, secrets: Iterable[str] = ()) -> ShownExcha
     received = exchange.received
     response = None
     if received is not None:
-        header_pairs = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in received.headers)
-        body = shown_body(received.body)
-        response = ShownResponse(received.status, shown_headers(header_pairs), body, size=len(received.body))
+        headers = shown_headers((name.decode("latin-1"), value.decode("latin-1")) for name, value in received.headers)
+        response = ShownResponse(received.status, headers, shown_body(received.body), size=len(received.body))
     return ShownExchange(request, response, exchange.seconds)
 
 
