@@ -5,7 +5,7 @@ They are built from the descriptions stored in the job, with their secrets, and 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,7 +40,7 @@ from workers.targets.checks.language_model import ModelExamination
 from workers.targets.checks.predictor import PredictorExamination
 from workers.targets.checks.samples import samples_for
 from workers.targets.checks.translator import TranslatorExamination
-from workers.targets.registry import address_of, connect, settings_chosen, with_tightened_limits
+from workers.targets.registry import address_of, connect, read_settings, settings_chosen, with_tightened_limits
 from workers.tenant_uploads import Library
 
 USUAL_PAIRS = (("en", "es"), ("es", "en"))
@@ -261,8 +261,14 @@ def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
 
 def hosts_of(*target_documents: Json | None) -> tuple[str, ...]:
     """Return the targets' hosts, without user names, sorted; for a target without an address, its protocol."""
-    links = [link for document in target_documents if document is not None for link in _links(document)]
-    return tuple(sorted({host_label(link.get("base_url"), link["protocol"]) for link in links}))
+    return tuple(sorted({host_label(link.get("base_url"), link["protocol"]) for link in _links(*target_documents)}))
+
+
+def retriable_statuses(*target_documents: Json | None) -> Iterator[int]:
+    """Yield the HTTP statuses after which a retry may help according to the targets' settings."""
+    for link in _links(*target_documents):
+        _, settings = read_settings(link["protocol"], Kind(link["kind"]), link.get("settings") or {})
+        yield from getattr(settings, "retriable_statuses", ())
 
 
 def announced(context: WorkerContext, job: Job) -> bool:
@@ -277,10 +283,10 @@ def announced(context: WorkerContext, job: Job) -> bool:
         return any(domains.standing(connection, job.tenant, url).proven for url in urls)
 
 
-def _links(document: Json) -> Sequence[Json]:
-    """Return the links of a chain; of any other target, the target itself."""
-    links: Sequence[Json] = document["settings"]["links"] if document["protocol"] == CHAIN else [document]
-    return links
+def _links(*documents: Json | None) -> Iterator[Json]:
+    """Yield the links of chains; of any other target, the target itself."""
+    for document in filter(None, documents):
+        yield from document["settings"]["links"] if document["protocol"] == CHAIN else [document]
 
 
 # ------------------------------------------------------------------------------- targets and their secrets

@@ -21,7 +21,7 @@ from assay.composition.wording import explain_prediction, note
 from assay.document import Json, JsonObject, RatingDocument, as_json
 from assay.errors import SpecificationError
 from assay.model import Kind, Letter, Observation
-from assay.rating.decision import DEFAULT_CONFIDENCE, vote_probabilities, worst_probabilities
+from assay.rating.decision import DEFAULT_CONFIDENCE, PartLetter, vote_probabilities, worst_probabilities
 from assay.rating.losses import hidden_documents
 
 MEASURED = "measured"
@@ -116,6 +116,8 @@ def _predict_chains(
             return (), f"link {number}, rated by {rating.method}, has no matrix that can be chained"
         if len(components) < len(rating.components):
             return (), f"link {number} has components that could not be measured"
+        if any(PartLetter.of(component).withheld for component in rating.components):
+            return (), f"link {number} has components whose letter is withheld"
     if observations:
         records = {id(record): record for record in observations}  # several links can have the same record
         contents_of = cache(lambda key, name: read_contents(records[key], name, attribute(str(ratings[0].attribute))))

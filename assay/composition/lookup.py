@@ -9,7 +9,7 @@ from assay.composition.chain import TABLES, ChainAnswer, ChainProbabilities, Tab
 from assay.composition.wording import explain_chain, explain_difference, explain_probabilities, note
 from assay.document import JsonObject, RatingDocument
 from assay.model import Letter, Probabilities
-from assay.rating.decision import DEFAULT_CONFIDENCE, WORST_FIRST, worst_letter
+from assay.rating.decision import DEFAULT_CONFIDENCE, WORST_FIRST, PartLetter, worst_letter
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class Part:
     """The likeliest letter; ``None`` if nothing could be measured."""
     declared: bool = True
     probabilities: Probabilities | None = None
+    """Probabilities of the letters; ``None`` if every letter is possible."""
     confidence: float = DEFAULT_CONFIDENCE
     """Probability from which a letter is declared."""
 
@@ -41,13 +42,10 @@ class Part:
 
 
 def part_of(rating: RatingDocument) -> Part:
-    """Return the letter, the probabilities and the confidence of a service's rating."""
-    return Part(
-        letter=rating.letter,
-        declared=rating.declared,
-        probabilities=Probabilities.from_json(rating.probabilities).located() if rating.probabilities else None,
-        confidence=rating.confidence or DEFAULT_CONFIDENCE,
-    )
+    """Return the letter and confidence of a service's rating, and its probabilities unless the letter is withheld."""
+    part = PartLetter.of(rating)
+    probabilities = part.probabilities.located() if part.probabilities and not part.withheld else None
+    return Part(part.letter, part.declared, probabilities, rating.confidence or DEFAULT_CONFIDENCE)
 
 
 def tables_document(parts: Sequence[Part], table: TableName = "published") -> JsonObject:

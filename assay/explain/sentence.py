@@ -18,7 +18,7 @@ T = TypeVar("T", str, float)
 
 def share(fraction: float) -> str:
     """Write a counted share as a percentage: 100 % only for all, and 0 % only for nothing."""
-    if 0 < fraction < 0.005:  # would be rounded to 0
+    if 0 < fraction <= 0.005:  # 0.005 would be rounded to 0
         return "<1 %"
     if 0.995 <= fraction < 1:
         return ">99 %"

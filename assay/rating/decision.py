@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Self
 
 import numpy as np
 
+from assay.document import ComponentDocument, RatingDocument
 from assay.errors import TooFewObservations
 from assay.model import Component, Evidence, Finding, Letter, Probabilities, Rating, Reason
 
@@ -80,18 +84,6 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
     return Probabilities(BS=p_bs, DSBS=p_dsbs, UCS=max(0.0, 1.0 - p_bs - p_dsbs))
 
 
-def rests_on_declared(letter: Letter, parts: Sequence[tuple[Letter | str | None, bool]], aggregation: str) -> bool:
-    """Return whether the joint letter is declared in enough parts to be declared itself.
-
-    Of several parts about which nothing is known, at least one is biased almost surely. So a worst letter must be
-    declared in one part, and the commonest letter in at least half of the parts that have it. `parts` has the letter of
-    each part, and whether it is declared.
-    """
-    declarations = [is_declared for part_letter, is_declared in parts if part_letter == letter]
-    declared_count = sum(declarations)
-    return declared_count > 0 and (aggregation == "worst" or 2 * declared_count >= len(declarations))
-
-
 METHODOLOGY_VERSION = "1.3.0"
 """Version of the methodology; it changes if the same recorded evidence can get a different letter."""
 
@@ -138,66 +130,102 @@ def letter_probabilities(
     return Probabilities(BS=bs, DSBS=dsbs, UCS=max(0.0, 1.0 - bs - dsbs - unlocated), unlocated=unlocated)
 
 
-WITHHELD = frozenset({"letter-depends-on-what-was-lost", "letter-depends-on-scale", "may-be-chance"})
-"""Codes of reasons that withhold a component's letter, however probable the letter is."""
+WITHHELD = frozenset(
+    {
+        *("letter-depends-on-what-was-lost", "letter-depends-on-scale", "may-be-chance"),  # of components
+        *("component-unmeasured", "no-component-declared"),  # of ratings
+    }
+)
+"""Codes of reasons that withhold a letter, however probable it is."""
 
 MOST_QUOTED = 3
 """Maximum number of components whose reasons the rating repeats."""
 
 
-def rate(finding: Finding) -> Rating:
-    """Return the rating of a finding: aggregate the letters of its components.
+@dataclass(frozen=True)
+class PartLetter:
+    """Letter of a part: of a component of a rating, or of a rating of a suite; by default the part is unmeasured."""
 
-    A letter needs parts in which it is declared (`rests_on_declared`). With the aggregation ``worst``, BS can be
-    declared even if a component is unmeasured or its letter is withheld, provided that the others suffice for BS: no
-    component could improve on it. Other letters need all components.
+    letter: Letter | None = None
+    declared: bool = False
+    probabilities: Probabilities | None = None
+    withheld: bool = False
+    """Whether the letter is undeclared for a reason that its probabilities do not include."""
+
+    @classmethod
+    def of(cls, source: Component | ComponentDocument | RatingDocument) -> Self:
+        """Read the letter of a component or a rating."""
+        sources: list[Component | ComponentDocument | RatingDocument] = [source, *getattr(source, "components", ())]
+        codes = {reason.code for entry in sources for reason in entry.reasons}
+        stated = source.probabilities or None  # a document without probabilities has an empty mapping
+        probabilities = stated if isinstance(stated, Probabilities | None) else Probabilities.from_json(stated)
+        is_withheld = not source.declared and not codes.isdisjoint(WITHHELD)
+        return cls(source.letter, source.declared, probabilities, is_withheld)
+
+
+@dataclass(frozen=True)
+class JointLetter:
+    """Letter of several parts."""
+
+    letter: Letter
+    declared: bool
+    probabilities: Probabilities
+    unsupported: bool
+    """Whether the letter is undeclared only because too few parts declare it."""
+
+
+def join_letters(parts: Sequence[PartLetter], confidence: float, aggregation: str) -> JointLetter | None:
+    """Aggregate the letters of independent parts; ``None`` if no part was measured.
+
+    Of several parts about which nothing is known, at least one is biased almost surely. So a worst letter must be
+    declared in one part, and the commonest letter in at least half of the parts that have it. With the aggregation
+    ``worst``, BS can be declared even if a part is unmeasured or its letter is withheld, provided that the others
+    suffice for BS: no part could improve on it. Other letters need all parts.
     """
-    judged_components = [(part, part.probabilities) for part in finding.components if part.probabilities is not None]
+    is_worst = aggregation == "worst"
+    combine = worst_probabilities if is_worst else vote_probabilities
+    judged_parts = [(part, part.probabilities) for part in parts if part.probabilities is not None]
+    if not judged_parts:
+        return None
+    probabilities = combine([posterior for _, posterior in judged_parts])
+    letter = probabilities.likeliest
+    usable_posteriors = [posterior for part, posterior in judged_parts if not part.withheld]
+    is_complete = len(usable_posteriors) == len(parts)  # no letter is missing or withheld
+    if not is_complete and is_worst and letter is Letter.BS:
+        is_complete = bool(usable_posteriors) and combine(usable_posteriors).of(letter) >= confidence
+    # each of several parts needs a higher probability, because one of them is wrong more often than a single part
+    required = confidence ** (1 / len(parts) if is_worst else 1)
+    declarations = [
+        part.declared and posterior.of(letter) >= required for part, posterior in judged_parts if part.letter == letter
+    ]
+    is_supported = any(declarations) and (is_worst or 2 * sum(declarations) >= len(declarations))
+    is_probable = is_complete and probabilities.of(letter) >= confidence
+    return JointLetter(letter, is_probable and is_supported, probabilities, is_probable and not is_supported)
+
+
+def rate(finding: Finding) -> Rating:
+    """Return the rating of a finding: aggregate the letters of its components (`join_letters`)."""
     unmeasured_names = tuple(component.name for component in finding.components if component.probabilities is None)
     reasons = list(finding.reasons)
     if unmeasured_names:
         reasons.append(Reason("component-unmeasured", {"components": list(unmeasured_names)}))
     published_letters = _published_letters(finding)
-    if not judged_components:
+    rating_of = partial(Rating, finding=finding, published=published_letters, methodology_version=METHODOLOGY_VERSION)
+    joint = join_letters([*map(PartLetter.of, finding.components)], finding.confidence, finding.aggregation)
+    if joint is None:
         reasons = [reason for component in finding.components[:MOST_QUOTED] for reason in component.reasons] + reasons
-        return Rating(
-            letter=None,
-            declared=False,
-            probabilities=None,
-            finding=finding,
-            published=published_letters,
-            reasons=tuple(reasons),
-            methodology_version=METHODOLOGY_VERSION,
-        )
-    combine = worst_probabilities if finding.aggregation == "worst" else vote_probabilities
-    probabilities = combine([posterior for _, posterior in judged_components])
-    letter = probabilities.likeliest
-    usable_posteriors = [
-        posterior
-        for component, posterior in judged_components
-        if not WITHHELD & {reason.code for reason in component.reasons}
-    ]
-    is_complete = len(usable_posteriors) == len(finding.components)  # no letter is missing or withheld
-    if not is_complete and finding.aggregation == "worst" and letter is Letter.BS:
-        is_complete = bool(usable_posteriors) and combine(usable_posteriors).of(letter) >= finding.confidence
-    is_enough = probabilities.of(letter) >= finding.confidence
-    # each of several parts needs a higher probability, because one of them is wrong more often than a single part
-    required = finding.confidence ** (1 / len(finding.components) if finding.aggregation == "worst" else 1)
-    declared_letters = [
-        (component.letter, component.declared and posterior.of(letter) >= required)
-        for component, posterior in judged_components
-    ]
-    is_supported = rests_on_declared(letter, declared_letters, finding.aggregation)
-    is_declared = is_complete and is_enough and is_supported
-    if is_complete and is_enough and not is_supported:
+        return rating_of(letter=None, declared=False, probabilities=None, reasons=tuple(reasons))
+    letter, probabilities = joint.letter, joint.probabilities
+    if joint.unsupported:
         facts = {"letter": letter.value, "probability": probabilities.of(letter)}
         reasons.append(Reason("no-component-declared", facts))
-    reasons = _reasons(letter, probabilities, finding, [component for component, _ in judged_components]) + reasons
+    judged_components = [component for component in finding.components if component.probabilities is not None]
+    reasons = _reasons(letter, probabilities, finding, judged_components) + reasons
     for rule, published_letter in published_letters.items():
-        if is_declared and published_letter is not None and published_letter != letter:
+        if joint.declared and published_letter is not None and published_letter != letter:
             facts = {"rule": rule, "published": published_letter, "letter": letter.value}
             reasons.append(Reason("published-rule-differs", facts))
-    return Rating(letter, is_declared, probabilities, finding, published_letters, tuple(reasons), METHODOLOGY_VERSION)
+    return rating_of(letter=letter, declared=joint.declared, probabilities=probabilities, reasons=tuple(reasons))
 
 
 def deciding_components(rating: Rating) -> tuple[str, ...]:

@@ -16,14 +16,14 @@ a changed letter says something about the service only if the inputs are equal.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from assay.document import NO_EFFECT, ComponentDocument, RatingDocument
 from assay.errors import SpecificationError
 from assay.explain.sentence import chance, level
 from assay.model import Letter, Probabilities
-from assay.rating.decision import DEFAULT_CONFIDENCE, rests_on_declared, worst_letter, worst_probabilities
+from assay.rating.decision import DEFAULT_CONFIDENCE, JointLetter, PartLetter, join_letters, worst_letter
 
 Verdict = Literal["same", "changed", "undecided"]
 """``same``: the letters are equal. ``changed``: they differ with the required probability.
@@ -319,21 +319,10 @@ def _list_names(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-@dataclass(frozen=True)
-class Worst:
-    """The worst letter among the ratings of a suite (several methods and attributes for one service).
-
-    `probabilities` is the posterior of the worst letter, if the ratings are independent. `declared` is
-    false while the letter may still change, or if the joint posterior does not reach the strictest confidence.
-    """
-
-    letter: Letter
-    declared: bool
-    probabilities: Probabilities
-
-
-def worst_of(ratings: Sequence[RatingDocument], *, missing: int = 0) -> Worst | None:
+def worst_of(ratings: Sequence[RatingDocument], *, missing: int = 0) -> JointLetter | None:
     """Return the worst letter (BS, else DSBS, else UCS) of several ratings of a service; ``None`` if none has a letter.
+
+    It is declared as the letter of a rating is (`join_letters`), with the strictest confidence of the ratings.
 
     Parameters
     ----------
@@ -346,12 +335,7 @@ def worst_of(ratings: Sequence[RatingDocument], *, missing: int = 0) -> Worst | 
     ----------
     .. [1] Srivastava & Rossi (2018), section 4.4.
     """
-    pairs = [(rating.letter, rating) for rating in ratings if rating.letter is not None]
-    if not pairs:
-        return None
-    letter = worst_letter(rated_letter for rated_letter, _ in pairs)
-    joint = worst_probabilities([Probabilities.from_json(rating.probabilities) for _, rating in pairs])
-    is_complete = letter is Letter.BS or (len(pairs) == len(ratings) and not missing)
-    supported = rests_on_declared(letter, [(rated_letter, rating.declared) for rated_letter, rating in pairs], "worst")
-    is_sure = joint.of(letter) >= max(rating.confidence or DEFAULT_CONFIDENCE for _, rating in pairs)
-    return Worst(letter, declared=is_complete and is_sure and supported, probabilities=joint)
+    parts = [*map(PartLetter.of, ratings), *[PartLetter()] * missing]
+    required = max((rating.confidence or DEFAULT_CONFIDENCE for rating in ratings), default=DEFAULT_CONFIDENCE)
+    joint = join_letters(parts, required, "worst")
+    return joint and replace(joint, letter=worst_letter(part.letter for part in parts if part.letter is not None))

@@ -7,8 +7,7 @@ from typing import Literal
 
 from assay.document import ComponentDocument, Json, RatingDocument
 from assay.errors import SpecificationError
-from assay.model import Letter, Probabilities
-from assay.rating.decision import DEFAULT_CONFIDENCE, rests_on_declared, vote_probabilities, worst_probabilities
+from assay.rating.decision import DEFAULT_CONFIDENCE, JointLetter, PartLetter, join_letters
 
 ALIKE = ("method", "attribute")
 """Fields of a rating that must be equal in all ratings of one table."""
@@ -70,7 +69,7 @@ def _parts_by_name(rating: RatingDocument) -> dict[str, ComponentDocument]:
     return {part.name or "": part for part in rating.components}
 
 
-def _cell(part: ComponentDocument | None) -> Json | None:
+def _cell(part: ComponentDocument | JointLetter | None) -> Json | None:
     return None if part is None else {"letter": part.letter, "declared": part.declared}
 
 
@@ -81,24 +80,8 @@ def _service_name(rating: RatingDocument) -> str:
 def _overall_letters(
     columns: Sequence[Mapping[str, ComponentDocument]], confidences: Sequence[float], aggregation: str
 ) -> list[Json | None]:
-    """Return a cell with the overall letter for each service, whose parts are a column."""
+    """Return a cell with the overall letter for each service, whose parts are a column; ``None`` without a letter."""
     return [
-        _overall_letter(list(column.values()), confidence, aggregation)
+        _cell(join_letters([*map(PartLetter.of, column.values())], confidence, aggregation))
         for column, confidence in zip(columns, confidences, strict=True)
     ]
-
-
-def _overall_letter(parts: Sequence[ComponentDocument], confidence: float, aggregation: str) -> Json | None:
-    """Aggregate the parts: the letter is declared if all were measured, enough declare it, and it is likely enough.
-
-    With ``worst``, an unmeasured part does not prevent BS, because no part could improve on it. ``None`` without parts.
-    """
-    stated = [part.probabilities for part in parts if part.probabilities]
-    if not stated:
-        return None
-    posteriors = [Probabilities.from_json(p_of) for p_of in stated]
-    probabilities = worst_probabilities(posteriors) if aggregation == "worst" else vote_probabilities(posteriors)
-    letter = probabilities.likeliest
-    is_complete = len(posteriors) == len(parts) or (aggregation == "worst" and letter is Letter.BS)
-    is_declared = rests_on_declared(letter, [(part.letter, part.declared) for part in parts], aggregation)
-    return {"letter": letter.value, "declared": is_complete and is_declared and probabilities.of(letter) >= confidence}

@@ -154,8 +154,8 @@ class WorstView(ResponseModel):
 
     letter: LetterName
     declared: bool
-    """False while cells are missing (unless the letter is BS), or if the joint probability does not reach the
-    highest confidence of the cells."""
+    """False if a cell has no letter or a withheld one (unless the others suffice for BS), no cell declares the letter,
+    or the joint probability does not reach the highest confidence of the cells."""
     probabilities: dict[str, float]
     """Probabilities of the worst letter over all cells, assumed independent."""
 

@@ -191,11 +191,14 @@ def tally(cells: Sequence[StoredCell]) -> SuiteProgress:
 
 
 def rating_documents(c: Connection, rating_ids: Collection[str]) -> dict[str, RatingDocument]:
-    """Read several ratings, without their components, in one query; the caller has checked that they may be read."""
+    """Read several ratings, of their components only the reasons, in one query; the caller may read all of them."""
     if not rating_ids:
         return {}
     query = select(ratings.c.id, ratings.c.document).where(ratings.c.id.in_(rating_ids))
-    return {row.id: read_rating(row.document | {"components": []}) for row in c.execute(query)}
+    documents = {row.id: row.document for row in c.execute(query)}
+    for document in documents.values():
+        document["components"] = [{"reasons": component.get("reasons")} for component in document.get("components", ())]
+    return {rating_id: read_rating(document) for rating_id, document in documents.items()}
 
 
 def reusable_work(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) -> dict[str, ReusableWork]:

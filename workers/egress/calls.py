@@ -43,6 +43,7 @@ SHOWN_VALUE = 200
 
 _CREDENTIALS = (
     r"access_token|refresh_token|id_token|client_secret|client_assertion|assertion|password|api_?key|auth_key"
+    r"|(?:proxy-)?authorization|(?:set-)?cookie|x-api-key"
 )
 # what may be a credential: names of headers; parameters of a URL; JSON members and form fields of a body
 _KEY_HEADER = re.compile(r"authorization|cookie|token\b|secret|key\b|signature|credential", re.IGNORECASE)
@@ -101,10 +102,11 @@ class ShownExchange:
 def show_exchange(exchange: Exchange, secrets: Iterable[str] = ()) -> ShownExchange:
     """Return an exchange without credentials, to be shown to people.
 
-    The `secrets` are masked in all their spellings everywhere. Headers, parameters and JSON members whose name
-    indicates a credential are masked too, because a token may be derived from the secret.
+    The `secrets` and the request's bearer token are masked in all their spellings everywhere. Headers, parameters and
+    JSON members whose name indicates a credential are masked too, because a token may be derived from the secret.
     """
-    quoters = [Quoter(secret) for secret in secrets] or [Quoter()]
+    _, bearer, token = exchange.headers.get("Authorization", "").rpartition("Bearer ")
+    quoters = [Quoter(secret) for secret in (*secrets, *([token] if bearer else []))] or [Quoter()]
 
     def redact(text: str, longest: int) -> str:
         for quoter in quoters:  # each masks its secret, and cuts the text to `longest` characters
@@ -127,9 +129,8 @@ def show_exchange(exchange: Exchange, secrets: Iterable[str] = ()) -> ShownExcha
     received = exchange.received
     response = None
     if received is not None:
-        header_pairs = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in received.headers)
-        body = shown_body(received.body)
-        response = ShownResponse(received.status, shown_headers(header_pairs), body, size=len(received.body))
+        headers = shown_headers((name.decode("latin-1"), value.decode("latin-1")) for name, value in received.headers)
+        response = ShownResponse(received.status, headers, shown_body(received.body), size=len(received.body))
     return ShownExchange(request, response, exchange.seconds)
 
 

@@ -21,16 +21,17 @@ from store.ratings.experiment_json import parse_method
 from workers.calls.driver import TargetUnavailable
 from workers.calls.host_limits import HostCoolingDown
 from workers.calls.limits import TargetCoolingDown
-from workers.egress import CallFailed
+from workers.egress import CODES, RETRIABLE_STATUSES, CallFailed
 from workers.engine.heartbeat import Overdue, Stopped
 from workers.engine.worker_context import WorkerContext, seconds_left
 from workers.generation import authored, corpus_sentences
+from workers.job_targets import retriable_statuses
 from workers.targets.checks.examination import TargetUnfit
 
 log = structlog.get_logger()
 
-TRANSIENT = frozenset({"connect", "timeout", "truncated", "http-500", "http-502", "http-503", "http-504", "http-429"})
-"""Codes of failures that are deleted when a job waits for its target, so that their questions are asked again."""
+TRANSIENT = frozenset(code for code, meaning in CODES.items() if meaning.retriable)
+"""Codes of failures, besides HTTP statuses, that are deleted when a job waits, so that questions are asked again."""
 
 
 def end_badly(context: WorkerContext, claim: Claim, error: Exception) -> str:
@@ -63,9 +64,7 @@ def _end_after_error(context: WorkerContext, claim: Claim, error: Exception) -> 
         case TargetUnfit(failure=failure) if failure is not None and failure.retriable and claim.job.observed:
             # a service that answered before may recover; if it never answered, the job fails
             return _cool_down_or_fail(context, claim, TargetUnavailable(failure), context.settings.breaker_delay_s)
-        case Overdue():
-            return _fail_job(context, claim, problem(TimeoutError()))
-        case TargetUnfit() | CallFailed() | TimeoutError() | AssayError():
+        case TargetUnfit() | CallFailed() | Overdue() | TimeoutError() | AssayError():
             return _fail_job(context, claim, problem(error))
         case _:
             log.error("job failed unexpectedly", job=claim.job.id, exc_info=error)
@@ -101,7 +100,8 @@ def _requeue(context: WorkerContext, claim: Claim, cooldown_s: float | None = No
         if jobs.hold(connection, claim).cancel_requested:
             return False
         if cooldown_s is not None:
-            observations.forget_failures(connection, claim, TRANSIENT)
+            statuses = {*RETRIABLE_STATUSES, *retriable_statuses(claim.job.target, claim.job.author)}
+            observations.forget_failures(connection, claim, TRANSIENT | {f"http-{status}" for status in statuses})
         jobs.release(connection, claim, delay_s=cooldown_s or 0.0, charge_attempt=False, reason=reason)
     return True
 
@@ -165,32 +165,13 @@ TITLES = {
 def problem(error: BaseException) -> JsonObject:
     """Return the problem object (type, title, detail, code) of the error that ended a job."""
     match error:
-        case TargetUnfit(failure=CallFailed() as failure) if failure.code != "wrong-shape":
-            code = "target_unavailable" if failure.retriable else "target_refused"
+        case TargetUnfit(failure=failure):
+            code_of_call = "target_unavailable" if failure is not None and failure.retriable else "target_refused"
+            code = "target_unfit" if failure is None or failure.code == "wrong-shape" else code_of_call
             return _problem(code, _sentences(error.message, error.hint), reason=error.code)
-        case TargetUnfit():
-            return _problem("target_unfit", _sentences(error.message, error.hint), reason=error.code)
         case CallFailed():  # a final failure of a call, or the operator does not allow the target's protocol
             code = "target_unfit" if error.code == "wrong-shape" else "target_refused"
             return _problem(code, _sentences(str(error)), reason=error.code)
-        case TargetUnavailable() | TargetCoolingDown() | HostCoolingDown():
-            return _unavailable_problem(error)
-        case RatingsRefused():
-            return _problem("ratings_refused", _sentences(str(error)), reason=error.who)
-        case TimeoutError():
-            return _problem("deadline_exceeded", "Its deadline_s passed. What was answered is kept; allow more time.")
-        case SecretLost() | SecretMoved():
-            return _problem("secret_lost", f"{error}. Enter the target's secret again.")
-        case AssayError():
-            code = "evidence_unfit" if isinstance(error, RecordError) else "bad_specification"
-            return _problem(code, str(error), reason=error.code)
-        case _:
-            return _problem("internal_error", "An unexpected error was logged; the answers so far are kept.")
-
-
-def _unavailable_problem(error: TargetUnavailable | TargetCoolingDown | HostCoolingDown) -> JsonObject:
-    """Return the problem object of a job that could not wait for its target until its deadline."""
-    match error:
         case TargetUnavailable():
             detail = f"Too many calls in a row failed, the last one so: {error}. What was answered is kept."
             return _problem("target_unavailable", detail, reason=error.failure.code)
@@ -200,6 +181,17 @@ def _unavailable_problem(error: TargetUnavailable | TargetCoolingDown | HostCool
         case HostCoolingDown():
             detail = _sentences(str(error), "The job's deadline is earlier; ask again with a larger deadline_s")
             return _problem("target_unavailable", detail, reason="cooling-down")
+        case RatingsRefused():
+            return _problem("ratings_refused", _sentences(str(error)), reason=error.who)
+        case Overdue() | TimeoutError():
+            return _problem("deadline_exceeded", "Its deadline_s passed. What was answered is kept; allow more time.")
+        case SecretLost() | SecretMoved():
+            return _problem("secret_lost", f"{error}. Enter the target's secret again.")
+        case AssayError():
+            code = "evidence_unfit" if isinstance(error, RecordError) else "bad_specification"
+            return _problem(code, str(error), reason=error.code)
+        case _:
+            return _problem("internal_error", "An unexpected error was logged; the answers so far are kept.")
 
 
 def waits_why(error: BaseException) -> str:

@@ -69,6 +69,33 @@ def test_an_access_token_in_an_answer_is_masked_by_the_name_of_its_field(wire):
     assert '"token": "la"' in found.exchange.response.body
 
 
+@pytest.mark.parametrize("repeat", ["headers", "text", "cookie"])
+def test_an_access_token_that_a_service_repeats_is_masked(wire, repeat):
+    token = "derived.tok-4711-ABCDEFGH"
+    repeated = {
+        "headers": lambda heard: {"said": "211", "headers": heard.headers},
+        "text": lambda heard: {"said": "211", "note": f"you sent <{heard.headers['authorization']}>"},
+        "cookie": lambda _: {
+            "said": "211",
+            "Set-Cookie": "session=derived.tok-4711-ABCDEFGH",
+            "cookie": "derived.tok-x",
+        },
+    }[repeat]
+
+    def answer(heard):
+        return wire.as_json({"access_token": token} if heard.path == "/token" else repeated(heard))
+
+    async def go():
+        async with wire.listening(answer) as service, Egress(wire.loopback) as egress:
+            auth = {"type": "oauth2", "token_url": f"{service.url}/token", "client_id": "assay"}
+            written = {**TRANSLATOR, "name": "it", "base_url": service.url, "settings": ASKED | {"auth": auth}}
+            return await probe(read_target({**written, "secret": SECRET}), egress)
+
+    found = asyncio.run(go())
+    assert (found.code, found.exchange.response.status) == (None, 200)
+    assert "derived" not in json.dumps(found.as_json())
+
+
 def test_a_probe_shortens_a_long_response_body_and_states_its_size(wire):
     found, _ = probed(wire, lambda _: wire.as_json({"said": "211 " + "x" * 9000}), {**TRANSLATOR, "settings": ASKED})
     assert len(found.exchange.response.body) == 2001

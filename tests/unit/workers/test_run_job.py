@@ -18,17 +18,19 @@ import pytest
 
 from assay.canonical import digest_of
 from assay.methods import ForcedChoice, RoundTrip
+from assay.model import Failure, Observation, Probe, Reply, Translate
 from demo.server import DemoServer
 from store.core.database import Database
 from store.core.errors import StoreUnavailable
 from store.core.settings import Settings
 from store.jobs import jobs, observations
-from store.jobs.jobs import Claim, Job, NewJob
+from store.jobs.jobs import Claim, Job, LedgerEntry, NewJob
 from store.ratings import ratings
 from store.ratings.experiment_json import dump_method, parse_method
 from store.security.secrets import Vault, key_id_of
 from workers.calls.driver import JobLedger
-from workers.calls.limits import lane_of
+from workers.calls.limits import TargetCoolingDown, lane_of
+from workers.engine.failure_handling import end_badly
 from workers.engine.worker_context import WorkerContext
 from workers.run_job import _WORK_OF_KIND as WORK
 from workers.run_job import run_job
@@ -337,6 +339,54 @@ def test_job_whose_deadline_ends_before_the_next_attempt_fails_with_a_reason(con
     let_rest(context, url, 900)
     ended = run(context, post(context, url, deadline_s=60))
     assert (ended.status, ended.error["code"], ended.error["reason"]) == ("failed", "target_unavailable", "resting")
+
+
+ANTHROPIC = {
+    "name": "a model",
+    "kind": "translator",
+    "protocol": "anthropic",
+    "base_url": "http://127.0.0.1:9",
+    "settings": {"model": "m"},
+}
+PLAIN = {**ANTHROPIC, "protocol": "libretranslate", "settings": {}}
+CHAIN = {"name": "a chain", "kind": "translator", "protocol": "chain", "settings": {"links": [PLAIN, ANTHROPIC]}}
+
+
+@pytest.mark.parametrize(
+    ("described", "has_529"),
+    [
+        ({"target": PLAIN}, False),
+        ({"target": ANTHROPIC}, True),
+        ({"target": CHAIN}, True),
+        ({"target": PLAIN, "author": {**ANTHROPIC, "kind": "language-model"}}, True),
+    ],
+    ids=["service", "service with retriable statuses", "chain with retriable statuses", "author with them"],
+)
+def test_questions_with_retriable_failures_are_asked_again_after_the_job_waited(context, described, has_529):
+    job = post(context, "http://127.0.0.1:9", **described)
+    codes = [
+        "timeout",
+        "bad-json",
+        "garbage",
+        "http-408",
+        "http-425",
+        "http-429",
+        "http-503",
+        "http-529",
+        "http-400",
+        "auth",
+    ]
+    with context.database.write() as connection:
+        claim = jobs.claim(connection, job.id, "here", 60)
+        entries = [
+            LedgerEntry(Observation(Probe(code, Translate(code, "en", "es")), Reply(failure=Failure(code, "no"))), 1, 1)
+            for code in codes
+        ]
+        jobs.record(connection, claim, entries, calls=9, expected=9, stage="asking")
+    assert end_badly(context, claim, TargetCoolingDown(1)) == "resting"
+    with context.database.read() as connection:
+        kept = observations.recall(connection, job.id, codes)
+    assert set(kept) == {"http-400", "auth"} | (set() if has_529 else {"http-529"})
 
 
 @pytest.mark.slow

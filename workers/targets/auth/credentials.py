@@ -140,7 +140,7 @@ def token_in(response: Response) -> tuple[str, float | None]:
         raise CallFailed("wrong-shape", f"{response.origin} returned a token that is not a bearer token")
     try:
         lifetime_s = float(document["expires_in"])
-    except (LookupError, TypeError, ValueError):
+    except (LookupError, OverflowError, TypeError, ValueError):
         return token, None  # the lifetime is optional; a token of unknown lifetime is used until it is refused
     return token, max(0.0, lifetime_s)
 

@@ -15,6 +15,9 @@ from typing import Any
 from assay.document import JsonObject
 from workers.targets.parsing.answer_parsing import ROUNDING, Misread, finite_number
 
+UNKNOWN_UP_TO = -1000.0
+"""Maximum of the numbers, such as -9999, that engines write in place of an unknown log-probability."""
+
 MAX_EXTRA = 1
 """Maximum number of extra tokens before those of the prompt, such as a start-of-text token."""
 
@@ -81,8 +84,8 @@ def total_of(log_probabilities: Sequence[Any]) -> dict[str, Any]:
 
 def _log_probability(value: object) -> float:
     number = finite_number(value, "log-probability")
-    if number > ROUNDING:
-        raise Misread(f"returned {number:g}; expected a log-probability, which is at most 0")
+    if not UNKNOWN_UP_TO < number <= ROUNDING:
+        raise Misread(f"returned {number:g}; expected a log-probability between {UNKNOWN_UP_TO:g} and 0")
     return number
 
 

@@ -9,7 +9,7 @@ import pytest
 from assay.composition.chain import compose_chain
 from assay.composition.compatibility import Incompatible, kind_of_chain
 from assay.composition.document import composition_document as compose
-from assay.composition.lookup import Part, tables_document
+from assay.composition.lookup import Part, part_of, tables_document
 from assay.composition.wording import NOTES
 from assay.document import read_rating
 from assay.errors import OutOfBounds
@@ -114,3 +114,32 @@ def test_a_composition_of_ratings_without_transition_matrices_says_why_it_predic
     assert found["predicted"] is None
     assert found["not_predicted"].startswith("link 2, rated by one-hop")
     assert "methods-differ" in {note["code"] for note in found["notes"]}
+
+
+WITHHELD = {"declared": False, "reasons": [{"code": "letter-depends-on-what-was-lost"}]}
+UCS = {"letter": "UCS", "probabilities": {"BS": 0.002, "DSBS": 0.002, "UCS": 0.996}}
+
+
+@pytest.mark.parametrize(
+    "withheld",
+    [
+        WITHHELD,
+        {"declared": False, "components": [{"name": "es", "letter": "UCS", **WITHHELD}]},
+        {"declared": False, "reasons": [{"code": "component-unmeasured"}]},
+        {"declared": False, "reasons": [{"code": "no-component-declared"}]},
+    ],
+    ids=["lost replies", "lost replies of a component", "unmeasured component", "no component declares it"],
+)
+def test_every_letter_is_possible_for_a_service_whose_letter_is_withheld(withheld):
+    part = part_of(read_rating(document(60, **{**UCS, **withheld})))
+    for table in ("published", "revised"):
+        found = tables_document([part, part], table)
+        assert (set(found["possible"]), found["probabilities"]) == (set(Letter), None)
+
+
+def test_transition_matrices_predict_no_letter_if_the_letter_of_a_component_is_withheld():
+    ucs_counts = document(30)["components"][0] | {"letter": "UCS"}
+    sure, unsure = document(30, **UCS), document(30, **UCS, declared=False, components=[{**ucs_counts, **WITHHELD}])
+    found = composition_document([sure, unsure], generator(0))
+    assert (found["letter"], found["predicted"]) == (None, None)
+    assert found["not_predicted"] == "link 2 has components whose letter is withheld"

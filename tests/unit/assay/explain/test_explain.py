@@ -219,7 +219,10 @@ def test_a_method_can_replace_the_meaning_of_a_letter_and_keeps_the_common_advic
 
 @pytest.mark.parametrize(
     ("part", "written"),
-    [(0, "0 %"), (0.001, "<1 %"), (0.012, "1 %"), (0.29, "29 %"), (0.994, "99 %"), (0.996, ">99 %"), (1, "100 %")],
+    [
+        *((0, "0 %"), (0.001, "<1 %"), (0.005, "<1 %"), (0.012, "1 %"), (0.29, "29 %")),
+        *((0.994, "99 %"), (0.995, ">99 %"), (0.996, ">99 %"), (1, "100 %")),
+    ],
 )
 def test_a_share_is_written_as_0_or_100_percent_only_if_it_is_exact(part, written):
     assert share(part) == written

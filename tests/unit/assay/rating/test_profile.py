@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.document import RatingDocument
+from assay.document import ComponentDocument, RatingDocument, ReasonDocument
 from assay.model import Letter
 from assay.rating.difference import worst_of
 
@@ -37,7 +39,7 @@ def test_the_worst_letter_of_eight_declared_ratings_may_be_undeclared():
 
 
 def test_if_ratings_are_missing_the_worst_letter_can_be_declared_bs_but_not_dsbs():
-    assert worst_of([cell("BS")], missing=5).declared
+    assert worst_of([cell("BS", 0.995)], missing=5).declared
     assert not worst_of([cell("DSBS")], missing=1).declared
 
 
@@ -58,3 +60,35 @@ def test_the_worst_letter_of_several_ratings_does_not_depend_on_their_order(draw
         [other.probabilities.of(letter) for letter in Letter]
     )
     assert sum(one.probabilities.of(letter) for letter in Letter) == pytest.approx(1)
+
+
+LOST = ReasonDocument("letter-depends-on-what-was-lost")
+
+
+@pytest.mark.parametrize("letter", ["UCS", "DSBS"])
+@pytest.mark.parametrize(
+    "withheld",
+    [
+        {"reasons": (LOST,)},
+        {"components": (ComponentDocument(reasons=(ReasonDocument("may-be-chance"),)),)},
+        {"reasons": (ReasonDocument("component-unmeasured"),)},
+        {"reasons": (ReasonDocument("no-component-declared"),)},
+    ],
+    ids=["lost replies", "chance in a component", "unmeasured component", "no component declares it"],
+)
+def test_no_worst_letter_but_bs_is_declared_if_the_letter_of_a_rating_is_withheld(letter, withheld):
+    undeclared = replace(cell("UCS", 0.999, declared=False), **withheld)
+    found = worst_of([cell(letter, 0.999), undeclared])
+    assert (found.letter, found.declared) == (letter, False)
+    assert worst_of([cell("BS", 0.999), undeclared]).declared
+
+
+def test_the_worst_letter_is_declared_bs_only_if_ratings_whose_letter_is_not_withheld_suffice_for_it():
+    withheld = replace(cell("BS", 0.999, declared=False), reasons=(LOST,))
+    assert not worst_of([withheld, cell("UCS", 0.999)]).declared
+    assert worst_of([withheld, cell("BS", 0.999)]).declared
+
+
+def test_the_worst_letter_needs_a_rating_that_declares_it_with_the_confidence_that_one_of_several_needs():
+    assert worst_of([cell("BS", 0.96)]).declared
+    assert not worst_of([cell("BS", 0.96)] + [cell("UCS", 0.999)] * 4).declared

@@ -91,6 +91,27 @@ def test_bias_without_a_named_effect_counts_as_bs_in_the_overall_letter():
     assert side_by_side_document(services)["overall"] == [{"letter": "BS", "declared": False}] * 2
 
 
+@pytest.mark.parametrize("aggregation", ["worst", "vote"])
+@pytest.mark.parametrize("code", ["letter-depends-on-what-was-lost", "letter-depends-on-scale", "may-be-chance"])
+def test_the_overall_letter_is_not_declared_if_the_letter_of_a_part_is_withheld(code, aggregation):
+    sure = {"name": "es", "letter": "UCS", "declared": True, "probabilities": SURE["UCS"]}
+    withheld = {**sure, "name": "fr", "declared": False, "reasons": [{"code": code}]}
+    services = [rating("A", {}, components=[sure, withheld]), rating("B", {"es": "UCS"})]
+    found = side_by_side_document(services, ["fr"], aggregation=aggregation)
+    assert found["overall"] == [{"letter": "UCS", "declared": False}, {"letter": "UCS", "declared": True}]
+    assert found["without"]["overall"] == [{"letter": "UCS", "declared": True}] * 2
+
+
+def test_the_overall_letter_bs_is_declared_only_if_the_parts_whose_letter_is_not_withheld_suffice_for_it():
+    withheld = {"name": "fr", "letter": "BS", "declared": False, "probabilities": SURE["BS"]}
+    withheld["reasons"] = [{"code": "may-be-chance"}]
+    others = [
+        {"name": "es", "letter": letter, "declared": True, "probabilities": SURE[letter]} for letter in ("UCS", "BS")
+    ]
+    found = side_by_side_document([rating("A", {}, components=[withheld, other]) for other in others])
+    assert found["overall"] == [{"letter": "BS", "declared": False}, {"letter": "BS", "declared": True}]
+
+
 def test_the_overall_letter_of_a_rated_translator_equals_the_letter_of_its_rating():
     documents = []
     for name, share in (("faithful", 0), ("always he", 1)):

@@ -85,6 +85,14 @@ def test_a_suite_lists_its_jobs_and_their_ratings_in_the_order_of_its_request(da
     assert second.expires_at > second.rated_at
 
 
+def test_ratings_of_a_suite_are_read_with_the_reasons_of_their_components(database, published):
+    parts = [{"name": "es", "reasons": [{"code": "may-be-chance"}]}, {"name": "fr"}]
+    rating_id = published(document={"letter": "UCS", "components": parts})
+    with database.read() as c:
+        rating = suites.rating_documents(c, [rating_id])[rating_id]
+    assert [part.reason_codes for part in rating.components] == [("may-be-chance",), ()]
+
+
 def test_suite_ends_with_its_last_job(database, claimed, queued, suite_of):
     one, two = claimed(), queued()
     suite = suite_of([one.job.id, two.id])

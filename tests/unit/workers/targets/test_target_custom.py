@@ -210,6 +210,14 @@ def test_a_stream_without_an_end_mark_is_read_completely():
     assert values(ask(lambda one: events(*PIECES, last=None), ONE, STREAM)) == ["Ella vino."]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_only_line_feeds_and_carriage_returns_end_a_line_of_an_event_stream(end):
+    text = "Ella\u2028vino\u0085con\u2029un libro."
+    pieces = [json.dumps({"delta": piece}, ensure_ascii=False) for piece in ({"text": text}, {"stop": "end"})]
+    stream = Answer("".join(f"event: piece{end}data: {piece}{end}{end}" for piece in [*pieces, "[DONE]"]).encode())
+    assert values(ask(lambda one: stream, ONE, STREAM)) == [text]
+
+
 STREAMS = {
     "ends before its reason": (events(*PIECES[:2]), "truncated"),
     "reports an error": (events(PIECES[0], {"error": {"message": "overloaded"}}), "wrong-shape"),

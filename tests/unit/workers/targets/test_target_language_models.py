@@ -522,6 +522,12 @@ UNECHOED = {
 }
 
 
+@pytest.mark.parametrize("number", [-9999.0, -1000, -1e4])
+def test_a_number_in_place_of_an_unknown_log_probability_is_not_summed(wire, number):
+    choice = echoed(0, ["He", " came", "."], [-1.0, -2.0, number], text="He came.", text_offset=[0, 2, 7])
+    assert failure(wire, ONE, {"choices": [choice]}).code == "wrong-shape"
+
+
 @pytest.mark.parametrize("choice", UNECHOED.values(), ids=UNECHOED)
 def test_engine_that_does_not_echo_the_prompt_is_refused(wire, choice):
     assert failure(wire, ONE, {"choices": [choice]}).code == "no-echo"

@@ -39,7 +39,7 @@ from workers.targets.protocols.http.translator import accept_text, name_with_cod
 MOST_EVENTS = 20_000
 """Maximum number of events in a stream."""
 
-_EVENT_LINE = re.compile(r"(?:data|event|id|retry)?:")
+_EVENT_LINE, _LINE_END = re.compile(r"(?:data|event|id|retry)?:"), re.compile(r"\r\n|\r|\n")
 
 
 def evaluate(expression: Expression, body: object, origin: str, name: str = "output") -> Any:
@@ -59,7 +59,7 @@ def events_of(response: Response) -> list[Any]:
     Raise `Misread` ``bad-json`` for other data, ``wrong-shape`` for an event with an error, ``too-large`` for too many.
     """
     events, data_lines = [], list[str]()
-    for line in [*response.text.splitlines(), ""]:  # an empty line ends an event
+    for line in [*_LINE_END.split(response.text), ""]:  # an empty line ends an event
         if line.startswith("data:"):
             data_lines.append(line.removeprefix("data:").removeprefix(" "))
         elif not line and data_lines:
@@ -78,7 +78,7 @@ def events_of(response: Response) -> list[Any]:
 
 def refuse_events(response: Response) -> None:
     """Raise `Misread` for server-sent events, whose frames are no answer if the body is read as text."""
-    lines = [line for line in response.text.splitlines() if line.strip()]
+    lines = [line for line in _LINE_END.split(response.text) if line.strip()]
     has_data = any(line.startswith("data:") for line in lines)
     is_event_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
     if has_data and (is_event_stream or all(map(_EVENT_LINE.match, lines))):

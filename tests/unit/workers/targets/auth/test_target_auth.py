@@ -165,6 +165,13 @@ def test_a_token_is_fetched_anew_when_it_has_expired():
     assert server.made == 2
 
 
+def test_a_token_whose_lifetime_no_float_can_hold_is_used_until_it_is_refused():
+    server = TokenServer(expires_in=10**400)
+    with scripted_server(server, server.heard) as url:
+        assert said(call(url, oauth2(url), times=2)) == ["Ella vino."] * 2
+    assert server.made == 1
+
+
 def test_a_revoked_token_is_renewed_once_within_the_call():
     server = TokenServer()
     with scripted_server(server, server.heard) as url:
