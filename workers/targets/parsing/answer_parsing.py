@@ -105,8 +105,7 @@ def number_of(answer: object, form: NumberForm | None = None) -> float:
 
     A text is read in the declared `form`; without one, only if it is a plain number such as "35.7".
     """
-    answer = unwrap(answer)
-    answer = answer[0] if isinstance(answer, list) and len(answer) == 1 else answer
+    answer = only_member(answer)
     return finite_number(_number_in(answer, form) if isinstance(answer, str) else answer, "number")
 
 
@@ -170,7 +169,7 @@ def parse_classes(answer: object, labels: Sequence[str] = ()) -> Classification:
     """
     label, scores = _class_of(answer, labels)
     if scores is not None and labels:
-        scores = {_declared_spelling(name, labels): score for name, score in scores.items()}
+        scores = _scores_by_label([(_declared_spelling(name, labels), score) for name, score in scores.items()])
     if scores is not None and (len(scores), len(labels)) == (1, 2):  # a single score for two labels
         ((name, score),) = scores.items()
         _check_label(name, labels)  # before the complement, which is only that of a declared label
@@ -199,10 +198,18 @@ def _class_of(answer: Any, labels: Sequence[str]) -> tuple[str | None, JsonObjec
             return label, None if scores is None else _scores_of(scores, labels)
         case {"scores": scores, **other_members} if not other_members:
             return None, _scores_of(scores, labels)
+        # [1] of the labels "1" and "0" is the label "1", or says that "0" is certain
+        case [int() | float() | str()] if len(labels) == 2 and _names_other_label(number_of(answer), labels):
+            raise Misread("gave a list of one label, which may also be a probability; return the label without a list")
         case list() | dict():
             return None, _scores_of(answer, labels)
         case _:
             return _label_of(answer, labels), None
+
+
+def _names_other_label(number: float, labels: Sequence[str]) -> bool:
+    """Return whether a number is the value of one of two labels, but as a probability means the other."""
+    return any(_value_of(label) == number != index for index, label in enumerate(labels))
 
 
 def _scores_of(answer: object, labels: Sequence[str]) -> JsonObject:
@@ -296,7 +303,7 @@ def _scores_by_label(pairs: Sequence[tuple[Any, Any]]) -> JsonObject:
     """Return pairs of label and score as an object; raise `Misread` if a label comes twice."""
     scores: JsonObject = {}
     for name, score in pairs:
-        label = _label_of(name, ())  # declared spellings are matched later, by `parse_classes`
+        label = _label_of(name, ())  # `parse_classes` matches declared spellings later, and calls this again
         if label in scores:
             raise Misread("returned the same label twice")
         scores[label] = score
@@ -337,6 +344,12 @@ def probability(answer: object, advice: str = "") -> float:
     if not -ROUNDING <= number <= 1 + ROUNDING:
         raise Misread(f"returned {number:g}; expected a probability{advice}")
     return min(1.0, max(0.0, number))  # without the tolerated rounding
+
+
+def only_member(answer: object) -> Any:
+    """Return the only member of a list, also of one within lists; other answers are returned unchanged."""
+    answer = unwrap(answer)
+    return answer[0] if isinstance(answer, list) and len(answer) == 1 else answer
 
 
 def unwrap(answer: object) -> Any:

@@ -15,9 +15,6 @@ from typing import Any
 from assay.document import JsonObject
 from workers.targets.parsing.answer_parsing import ROUNDING, Misread, finite_number
 
-UNKNOWN_UP_TO = -1000.0
-"""Maximum of the numbers, such as -9999, that engines write in place of an unknown log-probability."""
-
 MAX_EXTRA = 1
 """Maximum number of extra tokens before those of the prompt, such as a start-of-text token."""
 
@@ -26,6 +23,9 @@ BYTES_PREFIX = "bytes:\\x"
 
 ENOUGH_ASCII = 0.5
 """Minimum share of ASCII characters in a prompt for a comparison that ignores all other characters."""
+
+LEAST_OF_TOKEN = -1000.0
+"""Largest log-probability of a token that is no such number, but a mark for a missing one: vLLM writes -9999."""
 
 
 class NotEchoed(Misread):
@@ -68,13 +68,13 @@ def score_of(echo: Echo, prompt: str) -> JsonObject:
     return total_of(log_probabilities[start:end])
 
 
-def total_of(log_probabilities: Sequence[Any]) -> dict[str, Any]:
-    """Sum the log-probabilities of a text's tokens; see `score_of`."""
+def total_of(log_probabilities: Sequence[Any], least: float = LEAST_OF_TOKEN) -> dict[str, Any]:
+    """Sum the log-probabilities of a text's tokens, each above `least`; see `score_of`."""
     lacks_first = bool(log_probabilities) and log_probabilities[0] in (None, 0)
     values_to_sum = log_probabilities[1:] if lacks_first else log_probabilities
     if len(log_probabilities) > 1 and all(value is None for value in values_to_sum):
         raise NotEchoed("gave the prompt's tokens without log-probabilities")
-    numbers = [_log_probability(value) for value in values_to_sum]
+    numbers = [_log_probability(value, least) for value in values_to_sum]
     if not numbers:
         raise Misread("gave one token, which has no log-probability; longer texts are needed")
     if not any(numbers):
@@ -82,10 +82,10 @@ def total_of(log_probabilities: Sequence[Any]) -> dict[str, Any]:
     return {"log_probability": min(0.0, math.fsum(numbers)), "tokens": len(numbers)}  # rounding may exceed 0
 
 
-def _log_probability(value: object) -> float:
+def _log_probability(value: object, least: float) -> float:
     number = finite_number(value, "log-probability")
-    if not UNKNOWN_UP_TO < number <= ROUNDING:
-        raise Misread(f"returned {number:g}; expected a log-probability between {UNKNOWN_UP_TO:g} and 0")
+    if not least < number <= ROUNDING:
+        raise Misread(f"returned {number:g}; expected a log-probability, which is at most 0 and no mark such as -9999")
     return number
 
 

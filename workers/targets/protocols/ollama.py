@@ -102,7 +102,6 @@ class OllamaModel(HttpLanguageModel[OllamaSettings]):
         document = json_of(response)
         message = dig(document, "message")
         text = dig(message, "content")
-        logprobs = document.get("logprobs")
-        likely_tokens = likely_first_tokens(logprobs) if isinstance(logprobs, list) else ()
+        likely_tokens = likely_first_tokens(document.get("logprobs"))
         end_reason: Literal["", "length"] = "length" if document.get("done_reason") == "length" else ""
         return [ModelOutput(text, likely_tokens, end_reason=end_reason, thinking=bool(message.get("thinking")))]

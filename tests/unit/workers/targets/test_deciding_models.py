@@ -291,6 +291,18 @@ def test_a_language_model_that_streams_its_answer_can_be_used_as_a_classifier():
     assert heard[0].json["system"] == "You hire."
 
 
+@pytest.mark.parametrize("ended", ["choices[0].why", "choices[].why"])
+@pytest.mark.parametrize(("why", "number"), [("length", None), ("stop", 4)])
+def test_a_number_cut_at_the_token_limit_is_not_read_from_a_batch(ended, why, number):
+    settings = {"body": {"input": "{texts}"}, "batch": "array", "output": "choices[].text"}
+    settings |= {"ended": ended, "ended_cut": ["length"], "decision": {"prompt": "{text} Pay?", "range": [0, 100]}}
+    with scripted_server(lambda _: Answer({"choices": [{"text": "4", "why": why}]}), []) as url:
+        described = {"kind": "regressor", "protocol": "custom", "base_url": url, "settings": settings}
+        (reply,) = answers(read_target(described), [Regress(CASE)])
+    assert reply.value == number
+    assert number or reply.failure.code == "no-choice"
+
+
 def test_a_custom_model_used_as_a_regressor_can_declare_a_decimal_comma():
     settings = {"path": "/chat", "output": "reply", "number": "decimal-comma", "body": {"input": "{text}"}}
     decision = {"prompt": "{text} Pay?", "range": [10_000, 100_000]}
@@ -413,8 +425,37 @@ def test_an_option_is_recognised_by_its_letter_or_its_whole_text_but_not_by_word
 def test_a_first_token_counts_only_if_exactly_one_label_begins_with_it():
     assert label_probabilities([("I", math.log(0.9))], ("invite", "reject")) is None
     assert label_probabilities([("app", math.log(0.9))], ("approve", "approve later")) is None
+    assert label_probabilities([("1", math.log(0.97))], [str(number) for number in range(1, 11)]) is None
+    assert label_probabilities([("I", math.log(0.97))], ("I", "II", "III")) is None
+    assert label_probabilities([("M", math.log(0.5)), ("F", math.log(0.5))], ("M", "MF", "F")) is None
+    assert label_probabilities([("a", math.log(0.75)), ("b", math.log(0.25))], ("a", "b")) == {"a": 0.75, "b": 0.25}
     shares = label_probabilities([(" De", math.log(0.3)), ("▁app", math.log(0.3))], ("approve", "deny"))
     assert shares == pytest.approx({"approve": 0.5, "deny": 0.5})
+
+
+@pytest.mark.parametrize("token", ["**", "+", "0"])
+def test_first_tokens_are_not_read_if_a_label_consists_of_marks(token):
+    assert label_probabilities([(token, math.log(0.9))], ("+", "0")) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [("Yes", {"reasoning_content": "No red flags. She is qualified."}), ("No red flags.</think>\n\nYes", {})],
+)
+@pytest.mark.parametrize("reading", ["probabilities", "auto"])
+def test_the_first_token_of_thoughts_is_no_decision(answer, message, reading):
+    (reply,), _ = decide(lambda _: chat(answer, {"No": 0.6, "Yes": 0.4}, **message), {**OWN, "reading": reading})
+    expected = {"yes": 1.0, "no": 0.0} if reading == "auto" else None
+    assert (reply.value or {}).get("scores") == expected
+
+
+def test_the_first_token_of_thoughts_is_no_letter_of_a_decision():
+    def says_yes(request):
+        letter = next(letter for letter, label in lettered(request).items() if label == "yes")
+        return chat(letter, {letter: 0.1, "A" if letter == "B" else "B": 0.9}, reasoning="The other has flaws.")
+
+    (reply,), _ = decide(says_yes, {**OWN, "reading": "letters"})
+    assert reply.value["scores"] == {"yes": 1.0, "no": 0.0}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from ipaddress import ip_network
 import pytest
 
 from assay.errors import SpecificationError
-from assay.model import Choose, Classify, Kind, Regress, Translate, Write
+from assay.model import Choose, Classify, Kind, Regress, Score, Translate, Write
 from tests.support.scripted_server import Answer, scripted_server
 from workers.egress import CallFailed, Egress
 from workers.targets.adapter import Limits, Target
@@ -116,6 +116,81 @@ def test_a_plain_text_answer_can_hold_the_probability():
     settings = {**YES_NO, "response": "text"}
     (value,) = values(ask(lambda one: Answer(b"0.9\n"), CLASSES[:1], settings))
     assert value["scores"]["yes"] == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], ["1", "0"]])
+@pytest.mark.parametrize("score", [1, [1.0], "1", ["1"]])
+def test_a_declared_probability_is_never_taken_for_a_label(labels, score):
+    (value,) = values(ask(lambda one: {"score": score}, CLASSES[:1], {**YES_NO, "labels": labels}))
+    assert value["scores"] == {labels[0]: 0.0, labels[1]: 1.0}
+
+
+@pytest.mark.parametrize("scale", [None, [0, 1], [-1, 1]])
+@pytest.mark.parametrize("said", ["0.5 %", "0,5%", "%0.5", "0.5 percent", "0.5 ‰"])
+def test_a_percentage_is_no_probability_without_a_scale_of_percentages(scale, said):
+    settings = YES_NO if scale is None else {**YES_NO, "scale": scale}
+    (reply,) = ask(lambda one: {"score": said}, CLASSES[:1], settings)
+    assert reply.failure.code == "wrong-shape"
+    assert "settings.scale" in reply.failure.message
+
+
+@pytest.mark.parametrize("said", ["0.5", "0,5", ".5", "+0.50"])
+def test_a_probability_in_a_text_may_have_a_decimal_comma(said):
+    (value,) = values(ask(lambda one: {"score": said}, CLASSES[:1], YES_NO))
+    assert value["scores"] == {"no": 0.5, "yes": 0.5}
+
+
+NUMBER_TEXTS = ["1.234", "1.234,5", "35.7", "1_000", "12.500", "1,5", "1,234", "-3", "nan", "about 5"]
+
+
+@pytest.mark.parametrize("number", ["label", "decimal-point", "decimal-comma"])
+@pytest.mark.parametrize("text", NUMBER_TEXTS)
+def test_a_number_in_plain_text_is_read_like_the_same_text_in_json(number, text):
+    settings = {"body": {"q": "{text}"}, "number": number}
+    (in_json,) = values(ask(lambda one: text, [Regress("She came.")], settings))
+    plain = Answer(text.encode(), headers={"Content-Type": "text/plain"})
+    assert values(ask(lambda one: plain, [Regress("She came.")], {**settings, "response": "text"})) == [in_json]
+
+
+def test_a_number_in_plain_text_is_read_in_the_declared_form():
+    settings = {"body": {"q": "{text}"}, "number": "decimal-comma", "response": "text"}
+    assert values(ask(lambda one: Answer(b"12.500"), [Regress("She came.")], settings)) == [12_500]
+
+
+@pytest.mark.parametrize("said", ["-12.345", "-12.5", "-1250"])
+def test_a_log_probability_in_plain_text_is_read_with_any_number_of_decimals(said):
+    settings = {"body": {"q": "{text}"}, "answer": "log-probability", "response": "text"}
+    (value,) = values(ask(lambda one: Answer(said.encode()), [Score("She came.")], settings))
+    assert value["log_probability"] == float(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"label": "good", "score": "20"},
+        [{"label": "bad", "score": "80"}, {"label": "good", "score": 20}],
+        {"bad": "80", "good": "20"},
+        {"labels": ["bad", "good"], "scores": ["80", "20"]},
+        ["80", "20"],
+    ],
+)
+def test_scores_that_are_texts_are_rescaled_like_numbers(said):
+    settings = {"body": {"q": "{text}"}, "scale": [0, 100], "labels": ["bad", "good"]}
+    (value,) = values(ask(lambda one: said, CLASSES[:1], settings))
+    assert value["scores"] == pytest.approx({"bad": 0.8, "good": 0.2})
+
+
+@pytest.mark.parametrize("said", ["1", {"label": "1"}, {"labels": ["1", "2"], "scores": [90, 10]}])
+def test_labels_that_are_numbers_are_not_rescaled(said):
+    settings = {"body": {"q": "{text}"}, "scale": [0, 100], "labels": ["1", "2"]}
+    (value,) = values(ask(lambda one: said, CLASSES[:1], settings))
+    assert value["label"] == "1" or value["scores"] == {"1": 0.9, "2": 0.1}
+
+
+@pytest.mark.parametrize("said", [["50"], ["50,0"], "50 %"])
+def test_a_number_in_a_list_is_read_in_the_declared_form_before_it_is_rescaled(said):
+    settings = {"body": {"q": "{text}"}, "scale": [0, 100], "number": "decimal-comma"}
+    assert values(ask(lambda one: said, [Regress("She came.")], settings)) == [0.5]
 
 
 def test_probabilities_by_label_are_rescaled_and_labels_are_kept():

@@ -543,6 +543,8 @@ def test_a_server_without_token_details_of_the_prompt_is_refused(wire, tokens):
 
 MISREAD = {
     "a number that is not finite": echoed(0, ["He", " came", "."], [None, -1.0, float("-inf")]),
+    "a mark for a missing number": echoed(0, ["He", " came", "."], [None, -1.0, -9999.0]),
+    "a mark for a single token": echoed(0, ["He came."], [-9999.0]),
     "a number above 0": echoed(0, ["He", " came", "."], [None, -1.0, 2.5]),
     "a truth value": echoed(0, ["He", " came", "."], [None, -1.0, True]),
     "a hole": echoed(0, ["He", " came", "."], [None, -1.0, None]),
@@ -598,6 +600,12 @@ def test_custom_service_without_log_probabilities_is_refused(wire, value):
     case = replace(SCORES["custom, one number"], answer={"of": {"log": value}})
     replies, _ = exchange(wire, case)
     assert replies[0].failure.code == "no-echo"
+
+
+@pytest.mark.parametrize(("value", "number"), [(-1250.5, -1250.5), ([-1.0, -2.0, -1000.0], None)])
+def test_only_the_log_probability_of_a_whole_text_may_be_below_minus_1000(wire, value, number):
+    replies, _ = exchange(wire, replace(SCORES["custom, one number"], answer={"of": {"log": value}}))
+    assert (replies[0].value or {}).get("log_probability") == number
 
 
 @pytest.mark.parametrize("order", [(0, 0), (1, 2), ("0", "1"), (True, 0), (None, 1)])
@@ -699,6 +707,46 @@ def test_a_text_above_the_length_limit_is_refused(wire):
 def test_equally_likely_options_are_decided_by_the_option_that_was_written(wire):
     case = replace(CHOICES["openai-chat"], answer=chatted("B", likely={"A": -0.7, "B": -0.7}))
     replies, _ = exchange(wire, case)
+    assert replies[0].value == {"choice": 1}
+
+
+BEFORE_B = "A sounds odd. The second one is better."
+LIKELY_A = {"A": -0.1, "B": -3.0}
+
+
+def thought(content, **message):
+    answer = chatted(content, likely=LIKELY_A)
+    answer["choices"][0]["message"] |= message
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("openai-chat", thought("B", reasoning_content=BEFORE_B)),
+        ("openai-chat", thought(f"<think>{BEFORE_B}</think>\n\nB")),
+        ("openai-chat", thought(f"{BEFORE_B}</think>B")),
+        ("openai-chat", thought([{"type": "thinking", "thinking": []}, {"type": "text", "text": "B"}])),
+        ("openai-completions", completed(f"{BEFORE_B}</think>\nB\nC", ["A"], [LIKELY_A])),
+        (
+            "tgi",
+            generated(
+                f"{BEFORE_B}</think>B",
+                tokens=[{"text": "A", "logprob": -0.1}],
+                top_tokens=[[{"text": "A", "logprob": -0.1}, {"text": "B", "logprob": -3.0}]],
+            ),
+        ),
+        (
+            "ollama",
+            {
+                "message": {"content": "B", "thinking": BEFORE_B},
+                "logprobs": [{"token": "A", "top_logprobs": [{"token": "A", "logprob": -0.1}]}],
+            },
+        ),
+    ],
+)
+def test_the_first_token_of_thoughts_is_no_choice(wire, name, answer):
+    replies, _ = exchange(wire, replace(CHOICES[name], answer=answer))
     assert replies[0].value == {"choice": 1}
 
 

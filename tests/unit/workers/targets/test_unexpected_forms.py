@@ -354,15 +354,17 @@ def test_an_option_letter_that_is_negated_compared_or_part_of_another_term_is_no
 # ---------------------------------------------------------------------------- pictures
 @pytest.mark.parametrize("label", ["man", "woman"])
 @pytest.mark.parametrize("confidence", [0.9, 0.51, 1, 1.0])
-def test_an_image_label_with_a_confidence_above_one_half_is_read_as_that_label(label, confidence):
-    answer = {"label": label, "confidence": confidence}
+@pytest.mark.parametrize("name", ["confidence", "score"])
+def test_an_image_label_with_a_confidence_above_one_half_is_read_as_that_label(label, confidence, name):
+    answer = {"label": label, name: confidence}
     assert parse_look(answer, ("man", "woman")) == {"scores": None, "text": label}
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.1, 0, -1, 90, "high", None, [0.9], float("nan")])
 def test_an_image_label_with_an_invalid_confidence_or_one_of_at_most_one_half_is_not_read(confidence):
-    with pytest.raises(Misread):
-        parse_look({"label": "man", "confidence": confidence}, ("man", "woman"))
+    for name in ("confidence", "score"):
+        with pytest.raises(Misread):
+            parse_look({"label": "man", name: confidence}, ("man", "woman"))
     with pytest.raises(Misread):
         parse_look({"label": "man", "confidence": 0.9, "other": confidence}, ("man", "woman"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, ClassVar
@@ -15,9 +16,9 @@ from assay.model import Ask, Choose, Failure, Kind, Look, Regress, Reply, Score,
 from workers.egress import CallFailed, Egress, Response
 from workers.targets.adapter import Prediction, Target, Worded
 from workers.targets.auth.schemes import Plain, Scheme
-from workers.targets.parsing.answer_parsing import EVENTS_AS_TEXT, Misread, ModelFault, number_of, reply_of
+from workers.targets.parsing.answer_parsing import EVENTS_AS_TEXT, Misread, ModelFault, number_of, only_member, reply_of
 from workers.targets.parsing.comparison import NO_PAIR, comparison_of, documents_of
-from workers.targets.parsing.echoed_tokens import NotEchoed, total_of
+from workers.targets.parsing.echoed_tokens import LEAST_OF_TOKEN, NotEchoed, total_of
 from workers.targets.parsing.written_numbers import FORMS, numbers_by_form, plain_number
 from workers.targets.protocols.custom.expressions import EVALUATION_ERRORS, MAX_STEPS, Expression, ExpressionTooLong
 from workers.targets.protocols.custom.settings import CustomSettings
@@ -39,6 +40,7 @@ from workers.targets.protocols.http.translator import accept_text, name_with_cod
 MOST_EVENTS = 20_000
 """Maximum number of events in a stream."""
 
+_DIGITS = re.compile(r"[\d\s.,+-]*")
 _EVENT_LINE, _LINE_END = re.compile(r"(?:data|event|id|retry)?:"), re.compile(r"\r\n|\r|\n")
 
 
@@ -85,12 +87,6 @@ def refuse_events(response: Response) -> None:
         raise Misread(f'{EVENTS_AS_TEXT}, and settings.response is not "events"')
 
 
-def join_texts(outputs: Sequence[Any]) -> str | None:
-    """Join the texts of a stream; return ``None`` if there are none."""
-    texts = [output for output in outputs if isinstance(output, str)]
-    return "".join(texts) if texts else None
-
-
 def in_question_order(answers: Sequence[Any], indices: Any, count: int, origin: str) -> list[Any]:
     """Return `count` answers in order of their questions' `indices`; a failure for a question without an answer."""
     are_indices = isinstance(indices, list) and all(type(index) is int and 0 <= index < count for index in indices)
@@ -102,11 +98,13 @@ def in_question_order(answers: Sequence[Any], indices: Any, count: int, origin: 
 
 
 def rescale(answer: Any, scale: tuple[float, float]) -> Any:
-    """Rescale the numbers of an answer linearly, so that the ends of `scale` become 0 and 1; labels are unchanged."""
+    """Rescale an answer's numbers, also those in plain texts, so that the ends of `scale` become 0 and 1."""
     low, high = scale
     match answer:
-        case bool() | str() | None:
+        case bool() | None:
             return answer
+        case str():
+            return answer if (number := plain_number(answer)) is None else rescale(number, scale)
         case int() | float():
             with contextlib.suppress(OverflowError):  # an integer too large for a float is refused later
                 return (answer - low) / (high - low)
@@ -114,7 +112,8 @@ def rescale(answer: Any, scale: tuple[float, float]) -> Any:
         case list():
             return [rescale(member, scale) for member in answer]
         case _:
-            return {name: member if name == "label" else rescale(member, scale) for name, member in answer.items()}
+            labels = {"label", "labels"}
+            return {name: member if name in labels else rescale(member, scale) for name, member in answer.items()}
 
 
 CODE_STYLES: Mapping[str, Callable[[str], str]] = {"639-1": str, "639-3": three_letters, "name": name_with_code}
@@ -140,11 +139,6 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         self._placeholders = placeholders(settings.body)
         self.sends_system = "system" in self._placeholders
         self._output = Expression(settings.output)
-        self._reads_numbers = (
-            target.kind is Kind.REGRESSOR
-            or settings.number == "probability"
-            or (target.kind is Kind.LANGUAGE_MODEL and settings.answer == "log-probability")
-        )
 
     def _auth(self) -> Plain | Scheme:
         return self.settings.scheme
@@ -214,8 +208,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         settings = self.settings
         if not isinstance(ask, Write):
             system = (settings.choice_instruction or None) if self._has_system_message(ask) else None
-            tokens = settings.choice_tokens
-            return {"max_tokens": tokens, "temperature": 0.0, "seed": 0, "stop": None, "system": system}
+            return {"max_tokens": settings.choice_tokens, "temperature": 0.0, "seed": 0, "stop": None, "system": system}
         return {
             "system": None,
             "max_tokens": settings.writing_tokens,
@@ -262,36 +255,36 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
     def _parse_response(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:
         """Extract one answer to each question from a text, a JSON body or a stream, as the settings declare."""
         origin, settings = response.origin, self.settings
-        is_translator = self.target.kind is Kind.TRANSLATOR
         if settings.response == "text":
             refuse_events(response)
-            text = response.text.strip()
-            answer: Any = [text if is_translator else parse_text(text, self._reads_numbers)]
-            return texts_of(answer, len(asks)) if is_translator else answer
+            return [response.text.strip()]
         bodies = events_of(response) if settings.response == "events" else [json_of(response)]
-        if settings.ended and (reply := self._unfinished_failure(bodies, asks, origin)):
+        end_expression = Expression(settings.ended) if settings.ended else None
+        # a batch of one question may have its reason in a list
+        reasons = [only_member(evaluate(end_expression, body, origin, "ended")) for body in bodies if end_expression]
+        if settings.ended and (reply := self._unfinished_failure(reasons, asks, origin)):
             return [reply] * len(asks)
         outputs = [evaluate(self._output, body, origin) for body in bodies]
-        answer = join_texts(outputs) if settings.response == "events" else outputs[0]
-        if isinstance(asks[0], Choose) and settings.ended and settings.batch == "none":
-            is_cut = any(reason in settings.ended_cut for reason in self._end_reasons(bodies, origin))
-            # the beginning of a cut answer may have the letter; an answer that was cut before any text has none
-            answer = ModelOutput(answer or "", end_reason="length") if is_cut else answer
-        if answer is None:
+        texts = [output for output in outputs if isinstance(output, str)]
+        answer = outputs[0] if settings.response == "json" else "".join(texts) if texts else None
+        is_cut = isinstance(asks[0], Choose) and any(reason in settings.ended_cut for reason in reasons)
+        if answer is None and not is_cut:
             message = f"the output expression {settings.output!r} finds nothing in the answer of {origin}"
             raise CallFailed("wrong-shape", f"{message} (HTTP {response.status}); `assay probe` shows the answer")
         answers = as_list(answer) if settings.batch == "array" else [answer]
+        if self.target.kind is Kind.TRANSLATOR:  # with indices, their number is checked below
+            answers = texts_of(answers, len(answers) if settings.index else len(asks))
+        if is_cut:
+            # the beginning of a cut answer may have the letter; an answer that was cut before any text has none
+            answers = [ModelOutput(text or "", end_reason="length") for text in answers]
         if not settings.index:
-            return texts_of(answers, len(asks)) if is_translator else answers
-        # the number of answers is checked with the indices
-        texts = texts_of(answers, len(answers)) if is_translator else answers
+            return answers
         indices = evaluate(Expression(settings.index), bodies[0], origin, "index")
-        return in_question_order(texts, indices, len(asks), origin)
+        return in_question_order(answers, indices, len(asks), origin)
 
-    def _unfinished_failure(self, bodies: Sequence[Any], asks: Sequence[Ask], origin: str) -> Reply | None:
+    def _unfinished_failure(self, reasons: Sequence[Any], asks: Sequence[Ask], origin: str) -> Reply | None:
         """Return a failure if a model did not finish its text, else ``None``; a cut-off choice may have its letter."""
-        reasons = self._end_reasons(bodies, origin)
-        if not reasons and self.settings.response == "events":
+        if self.settings.response == "events" and all(reason is None for reason in reasons):
             raise Misread("ended its stream before its text", "truncated")
         if any(reason in self.settings.ended_declined for reason in reasons):
             return ModelFault("chose not to answer", "declined").reply(origin)
@@ -299,16 +292,14 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             return ModelFault("stopped at its token limit", "cut-short").reply(origin)
         return None
 
-    def _end_reasons(self, bodies: Sequence[Any], origin: str) -> list[Any]:
-        end_expression = Expression(self.settings.ended)
-        return [reason for body in bodies if (reason := evaluate(end_expression, body, origin, "ended")) is not None]
-
     def _validate_answer(self, answer: Any, ask: Ask, origin: str) -> Reply:
         """Parse an answer by the type of its question."""
         if isinstance(ask, Translate):
             return accept_text(answer, ask, origin)
+        if isinstance(ask, Score):
+            return reply_of(lambda: _parse_log_probability(answer), origin)
         if isinstance(ask, Worded):
-            return accept_model_answer(answer, ask, origin)
+            return accept_worded(answer if isinstance(answer, ModelOutput) else ModelOutput(answer), ask, origin)
         if isinstance(ask, Look):
             return accept_look(answer, ask, origin)
         if isinstance(ask, Prediction):
@@ -320,20 +311,27 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         if self.settings.compares:
             documents = documents_of(content_of(ask)) or {}
             return comparison_of(answer, documents, self.settings.comparison, self.settings.labels, origin)
-        number_form = self.settings.number if self.settings.number in FORMS else None
         is_number = self.settings.number == "probability" or isinstance(ask, Regress)
-        if isinstance(answer, str) and is_number:
-            text = answer
-            if self.settings.number == "probability" and plain_number(text) is None:  # such as "87.5 %"
-                number_form = next(iter(numbers_by_form(text)), None)
-            number_reply = reply_of(lambda: number_of(text, number_form), origin, text)
+        if is_number and isinstance(text := only_member(answer), str):
+            number_reply = reply_of(lambda: self._number_in_text(text), origin, text)
             if number_reply.failure is not None:
                 return number_reply
             answer = number_reply.value
-        answer = answer if self.settings.scale is None else rescale(answer, self.settings.scale)
-        if self.settings.number == "probability" and isinstance(answer, int | float):
-            answer = [answer]  # a list of one number is read as the probability of the second label
-        return accept_prediction(answer, ask, self.settings.labels, origin, number_form)
+        if self.settings.scale is not None and not isinstance(answer, str):  # a label
+            answer = rescale(answer, self.settings.scale)
+        if self.settings.number == "probability" and isinstance(answer, int | float | list):
+            # scores of one number are the probability of the second label
+            answer = {"scores": answer if isinstance(answer, list) else [answer]}
+        return accept_prediction(answer, ask, self.settings.labels, origin)
+
+    def _number_in_text(self, text: str) -> float:
+        """Parse a number in a text; for a probability, also "0,5" and, on a scale that goes beyond 1, "87.5 %"."""
+        form = self.settings.number if self.settings.number in FORMS else None
+        if self.settings.number == "probability" and plain_number(text) is None:
+            form = next(iter(numbers_by_form(text)), None)
+            if form and max(self.settings.scale or (1,)) <= 1 and not _DIGITS.fullmatch(text):
+                raise Misread("returned a probability with a unit; a percentage needs settings.scale = [0, 100]")
+        return number_of(text, form)
 
 
 def _values_of_questions(values: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -343,23 +341,12 @@ def _values_of_questions(values: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"row": row, **row, "index": index} for index, row in enumerate(values["rows"])]  # columns are names too
 
 
-def parse_text(text: str, as_number: bool) -> Any:
-    """Return a plain-text answer; as a number if `as_number` is true and the text is a number."""
-    if as_number:
-        with contextlib.suppress(ValueError):
-            return float(text)
-    return text
-
-
-def accept_model_answer(answer: object, ask: Worded, origin: str) -> Reply:
-    """Parse an answer: a text, or a log-probability as one number or as the list of the tokens' numbers."""
-    if not isinstance(ask, Score):
-        return accept_worded(answer if isinstance(answer, ModelOutput) else ModelOutput(answer), ask, origin)
-    return reply_of(lambda: _parse_log_probability(answer), origin)
-
-
 def _parse_log_probability(answer: object) -> JsonObject:
+    """Parse a log-probability: one number, also as text, or the list of the tokens' numbers."""
+    if isinstance(answer, str):
+        with contextlib.suppress(ValueError):
+            answer = float(answer)  # also "-12.345", whose point never separates thousands
     log_probabilities = answer if isinstance(answer, list) else [number_of(answer)]
     if log_probabilities in ([0], []):
         raise NotEchoed("gave no log-probability, or 0, for a whole text")
-    return total_of(log_probabilities)
+    return total_of(log_probabilities, LEAST_OF_TOKEN if isinstance(answer, list) else -math.inf)

@@ -96,8 +96,9 @@ def completed_by_letter(ask: Choose, instruction: str) -> str:
 
 
 def first_line(text: str) -> str:
-    """Return the first line that is not blank; a model that completes texts may add questions of its own."""
-    return next((line for line in without_thoughts(text).splitlines() if line.strip()), "")
+    """Return thoughts and the first line after them; a model that completes texts may add questions of its own."""
+    answer = without_thoughts(text)
+    return text.removesuffix(answer) + next((line for line in answer.splitlines() if line.strip()), "")
 
 
 def without_thoughts(text: str) -> str:

@@ -17,7 +17,7 @@ from assay.catalog.answer_text import normalise_answer
 from assay.document import JsonObject
 from assay.model import Ask, Classify, Failure, Kind, Regress, Reply
 from workers.targets.adapter import Adapter, Target, group_of, questions_for
-from workers.targets.parsing.answer_parsing import Misread, ModelFault
+from workers.targets.parsing.answer_parsing import Misread, ModelFault, quoted
 from workers.targets.parsing.written_numbers import FORMS
 from workers.targets.protocols.http import choice_letters
 from workers.targets.protocols.http.adapter import HttpAdapter
@@ -30,7 +30,7 @@ from workers.targets.protocols.http.decision_reading import (
     number_in,
     option_in,
 )
-from workers.targets.protocols.http.language_model import Decide, ModelOutput, quoted
+from workers.targets.protocols.http.language_model import Decide, ModelOutput
 
 UNSETTLED = frozenset({"no-choice", "wrong-shape"})
 """Failure codes of a first answer after which another way of reading answers is tried."""
@@ -152,7 +152,7 @@ class Decider(Adapter):
         """
         if label_in(output.text, self.decision.labels) is None:
             return self._read_label(output)  # raises `Misread`, because the text is no label
-        probabilities = label_probabilities(output.likely_tokens, self.decision.labels)
+        probabilities = label_probabilities(output.answer_tokens, self.decision.labels)
         if probabilities is None:
             raise Misread("returned no probabilities of the labels' first tokens", "no-choice")
         return probabilities
@@ -182,7 +182,7 @@ def _letter_reader(options: Sequence[str]) -> Callable[[ModelOutput], JsonObject
     def read_letter(output: ModelOutput) -> JsonObject:
         text = choice_letters.without_thoughts(output.text)
         if choice_letters.bare_letter(text) and text.strip():  # an empty text counts as a bare letter, but chooses none
-            letter_shares = choice_letters.letter_shares(output.likely_tokens, len(options))
+            letter_shares = choice_letters.letter_shares(output.answer_tokens, len(options))
             total_share = sum(letter_shares)  # the letters' part of the probability of all tokens
             if total_share >= choice_letters.LEAST_SHARE:
                 return {option: share / total_share for option, share in zip(options, letter_shares, strict=True)}
@@ -199,8 +199,8 @@ def _describe_call(
 ) -> DecisionCall:
     """Return a call as a probe shows it: its prompt, the model's answer and the parsed answer."""
     answer = str(outputs[0].text) if outputs else ""
-    if outputs and outputs[0].likely_tokens and reading != "text":
-        token_list = ", ".join(f"{token!r} {math.exp(logprob):.2f}" for token, logprob in outputs[0].likely_tokens)
+    if outputs and outputs[0].answer_tokens and reading != "text":
+        token_list = ", ".join(f"{token!r} {math.exp(logprob):.2f}" for token, logprob in outputs[0].answer_tokens)
         answer += f" (first tokens: {token_list})"
     if reply.failure is not None:
         reading_text = ""

@@ -30,7 +30,6 @@ S = TypeVar("S", bound=CalledSettings)
 LONGEST_TEXT = 10_000
 """Maximum length of an answer or caption in characters; answers are stored, so their size is limited."""
 
-
 UNKNOWN_LABEL = "unknown-label"
 """Failure code of an answer that scores labels other than those of the question, or not all of them."""
 
@@ -67,7 +66,7 @@ def parse_look(answer: object, labels: Sequence[str]) -> JsonObject:
 
     A text is an answer or a caption. Probabilities may be written as ``[{"label": …, "score": …}, …]``, by
     label, as ``{"labels": […], "scores": […]}``, or as a row in the order of `labels`. A single label counts as a text;
-    a label with a confidence counts only if the confidence is above one half.
+    a label with a confidence or score counts only if that is above one half.
 
     Raise `Misread` if the probabilities are not those of exactly these labels (`UNKNOWN_LABEL`), if the form is unknown
     or a probability is outside [0, 1].
@@ -80,8 +79,9 @@ def parse_look(answer: object, labels: Sequence[str]) -> JsonObject:
             message = f"gave {len(answer)} probabilities, and was asked about {len(labels)} labels"
             raise Misread(message, UNKNOWN_LABEL)
         answer = dict(zip(labels, answer, strict=True))
-    if isinstance(answer, dict) and answer.keys() == {"label", "confidence"}:
-        answer = {"label": answer["label"] if 0.5 < finite_number(answer["confidence"], "confidence") <= 1 else None}
+    match answer:
+        case {"label": label, "confidence": share} | {"label": label, "score": share} if len(answer) == 2:
+            answer = {"label": label if 0.5 < finite_number(share, "confidence") <= 1 else None}
     classification = parse_classes(answer)
     if classification["scores"] is None:
         return {"scores": None, "text": parse_words(classification["label"])}

@@ -18,7 +18,7 @@ from assay.document import JsonObject
 from assay.model import Ask, Choose, Draw, Failure, Fill, Kind, Reply, Score, Write
 from workers.egress import CallFailed
 from workers.targets.adapter import Worded
-from workers.targets.parsing.answer_parsing import Misread, ModelFault
+from workers.targets.parsing.answer_parsing import Misread, ModelFault, quoted
 from workers.targets.parsing.echoed_tokens import NotEchoed, score_of
 from workers.targets.protocols.http import choice_letters
 from workers.targets.protocols.http.adapter import HttpAdapter
@@ -27,9 +27,6 @@ from workers.targets.settings import CalledSettings
 
 LONGEST_TEXT = 100_000
 """Maximum length of a written text in characters."""
-
-LONGEST_QUOTED = 80
-"""Maximum length of an answer that a message quotes, in characters."""
 
 CHOICE_TOKENS = "settings.choice_tokens (null: no limit)"
 
@@ -103,6 +100,12 @@ class ModelOutput:
     """``"length"`` at the limit of tokens, ``"declined"`` if the model refused to answer."""
     thinking: bool = False
     """Whether the model wrote thoughts beside the text, as reasoning models do."""
+
+    @property
+    def answer_tokens(self) -> choice_letters.Likelihoods:
+        """Likely first tokens of the answer; empty with thoughts, of which they may be the beginning."""
+        has_thoughts = self.thinking or choice_letters.without_thoughts(self.text) != self.text
+        return () if has_thoughts else self.likely_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +196,7 @@ def _parse_choice(output: ModelOutput, ask: Choose) -> int:
     text = choice_letters.without_thoughts(output.text)
     choice = None
     if text.strip() and choice_letters.bare_letter(text):  # an empty text counts as a bare letter, but chooses none
-        choice = choice_letters.likeliest_letter(output.likely_tokens, len(ask.options))
+        choice = choice_letters.likeliest_letter(output.answer_tokens, len(ask.options))
     if choice is None:
         choice = choice_letters.letter_in(output.text, ask.options)
     if choice is not None:
@@ -207,12 +210,6 @@ def _parse_choice(output: ModelOutput, ask: Choose) -> int:
         raise ModelFault(f"declined: {quoted(text)}", "declined")
     last_letter = choice_letters.LETTERS[len(ask.options) - 1]
     raise ModelFault(f"answered {quoted(text)}, which is not one of A to {last_letter}", "no-choice")
-
-
-def quoted(text: str) -> str:
-    """Return the beginning of an answer in quotation marks, for a message."""
-    line = " ".join(text.split())
-    return '"{}"'.format(line if len(line) <= LONGEST_QUOTED else f"{line[: LONGEST_QUOTED - 1]}…")
 
 
 def _parse_text(output: ModelOutput) -> str:

@@ -159,9 +159,10 @@ def output_in(response: Response) -> ModelOutput:
     may_lack_text = isinstance(message, dict) and any(message.get(name) for name in MEMBERS_WITHOUT_TEXT)
     text = joined_parts(message.get("content") if may_lack_text else dig(message, "content"))
     reason, logprobs = choice.get("finish_reason"), choice.get("logprobs")
-    token_entries = logprobs.get("content") if isinstance(logprobs, dict) else None
-    likely_tokens: Likelihoods = likely_first_tokens(token_entries) if isinstance(token_entries, list) else ()
-    thinking = any(message.get(name) for name in THOUGHTS)
+    likely_tokens = likely_first_tokens(logprobs.get("content") if isinstance(logprobs, dict) else None)
+    parts = message["content"] if isinstance(message.get("content"), list) else []
+    types_of_parts = [part.get("type") for part in parts if isinstance(part, dict)]
+    thinking = any(message.get(name) or name in types_of_parts for name in THOUGHTS)
     if reason == "length" and not text:  # all tokens were spent on thoughts
         return ModelOutput("", end_reason="length", thinking=thinking)
     if text is None and (thinking or message.get("tool_calls") or message.get("function_call")):
@@ -245,7 +246,7 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
             return accept_look(reply.value, ask, origin)
         label = ask.labels[reply.value["choice"]]
         # in a sentence, the first token is no choice
-        likely_tokens = output.likely_tokens if isinstance(output.text, str) and bare_letter(output.text) else ()
+        likely_tokens = output.answer_tokens if bare_letter(output.text) else ()
         return Reply({"scores": scores_in(likely_tokens, ask.labels), "text": label})
 
 

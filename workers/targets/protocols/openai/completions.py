@@ -126,9 +126,9 @@ def likely_first(logprobs: JsonObject) -> Likelihoods:
     return ()
 
 
-def likely_first_tokens(content: Sequence[Any]) -> Likelihoods:
+def likely_first_tokens(content: object) -> Likelihoods:
     """Return the likely tokens at the position of the first token that is not blank; empty if they are missing."""
-    for token in content:
+    for token in content if isinstance(content, list) else ():
         if isinstance(token, dict) and str(token.get("token", "")).strip():
             likely_tokens = token.get("top_logprobs")
             candidates = likely_tokens if isinstance(likely_tokens, list) else []

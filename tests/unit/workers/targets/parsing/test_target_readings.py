@@ -139,6 +139,9 @@ def test_scores_of_a_classification_are_stored_in_the_declared_order_of_labels()
         ({"label": None}, ()),
         ({"label": "good", "score": 0.7, "extra": 1}, ()),
         ([{"label": "a", "score": 0.5}, {"label": "a", "score": 0.5}], ()),
+        ([{"label": "Good", "score": 0.1}, {"label": "good", "score": 0.8}, {"label": "bad", "score": 0.1}], TWO),
+        ({"GOOD": 0.9, "good": 0.1}, TWO),  # two spellings of one label
+        ({"1": 0.2, "1.0": 0.3, "2": 0.5}, ("1", "2")),
         ([{"label": "a", "score": 0.5}, {"label": "b"}], ()),
         ([{"label": None, "score": 0.5}], ()),
         ({f"l{place}": 0.0 for place in range(MOST_LABELS + 1)}, ()),
@@ -181,6 +184,30 @@ def test_a_declared_label_is_recognised_by_its_value_or_spelling(labels, said, l
 def test_a_number_that_is_no_declared_label_is_refused_with_the_setting_in_which_to_declare_it(labels, said):
     with pytest.raises(Misread, match=r"none of the declared labels \(.*settings\.labels"):
         parse_classes(said, labels)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (("1", "0"), [1]),
+        (("1", "0"), [0.0]),
+        (("1", "0"), ["1"]),
+        (("1", "2"), [[1]]),
+        (("true", "false"), [1]),
+        (("0.5", "1"), [0.5]),
+    ],
+)
+def test_a_list_of_one_number_is_not_read_if_it_is_one_label_and_the_probability_of_the_other(labels, said):
+    with pytest.raises(Misread, match="a list of one label"):
+        parse_classes(said, labels)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said", "second"),
+    [(("0", "1"), [1], 1), (("0", "1"), [0], 0), (("1", "0"), [0.7], 0.7), (("1", "0"), {"scores": [1]}, 1)],
+)
+def test_a_list_of_one_number_is_the_probability_of_the_second_label_if_no_label_contradicts(labels, said, second):
+    assert parse_classes(said, labels)["scores"] == pytest.approx({labels[0]: 1 - second, labels[1]: second})
 
 
 @pytest.mark.parametrize("said", [{"label": "good", "score": 0.75}, [{"label": "GOOD", "score": 0.75}], {"good": 0.75}])
