@@ -328,7 +328,7 @@ class RecordProfiles(Bounded):
     def __post_init__(self) -> None:
         """Raise an error if the rows or values do not allow alternation."""
         super().__post_init__()
-        if len(set(self.values)) < 2 or len(set(self.values)) < len(self.values):
+        if min(len({*self.values}), len({*map(str, self.values)})) < max(2, len(self.values)):  # 1 and "1" look alike
             raise SpecificationError("at least two different values are needed, each named once", "records.values")
         if self.rows and self.upload is not None:
             raise SpecificationError("give rows or an upload, not both", "records.rows")
@@ -457,7 +457,7 @@ def _read_number(cell: Cell) -> float | None:
     """Parse a number or a text as a finite number; ``None`` for any other cell."""
     if cell is None or isinstance(cell, bool):
         return None
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):  # an integer can be too large for a float
         number = float(cell)
         return number if math.isfinite(number) else None
     return None
