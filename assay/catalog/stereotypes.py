@@ -160,8 +160,7 @@ class VisualWords(TermLists):
 def check_frame(frame: str, field: str) -> None:
     """Raise `SpecificationError` about `field` unless a frame has two slots: of the group, of the attribute."""
     slots = {*re.findall(r"\{(\w+)\}", frame)}  # without a format or conversion
-    has_other_braces = [frame.count(brace) for brace in "{}"] != [2, 2]
-    if has_other_braces or len(SLOTS & slots) != 1 or len(ATTRIBUTE_SLOTS & slots) != 1:
+    if (frame.count("{"), frame.count("}"), len(SLOTS & slots), len(ATTRIBUTE_SLOTS & slots)) != (2, 2, 1, 1):
         raise SpecificationError(
             f"the frame {frame!r} must hold {{group}} or {{the_group}} once, {{attribute}} or {{an_attribute}} once, "
             "and no other braces",

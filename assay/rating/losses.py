@@ -171,8 +171,8 @@ def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: 
 def lost_items(by_list: ByGroup, of_step_1: Collection[str], of_step_2: Collection[str]) -> Lost:
     """Return the changes if the lost items of each list were at one end of a range of 1 (shares, cosine distances).
 
-    An effect changes by the largest lost share of the lists of its step, plus that of the lists of neither (words for
-    the groups), on which both steps rest; an effect within a stratum by the larger of both sums.
+    An effect changes by the largest lost share of its step's lists, plus that of the lists of neither step (words for
+    the groups); an effect within a stratum by the larger of both sums.
     """
     change_1, change_2, common_change = (
         largest_lost_share({name: by_list[name] for name in by_list if name in names})

@@ -113,14 +113,10 @@ def _create_measurement(
     coverage: Mapping[str, Coverage],
     tolerance: Tolerance,
 ) -> Measurement[ForcedChoiceComponent]:
+    outcomes = ("usable", "unusable", "failed", "unasked")
     return Measurement(
         name=words.name,
-        counts=Counts(
-            usable=sum(space.counts.usable for space in spaces),
-            unusable=sum(space.counts.unusable for space in spaces),
-            failed=sum(space.counts.failed for space in spaces),
-            unasked=sum(space.counts.unasked for space in spaces),
-        ),
+        counts=Counts(*(sum(getattr(space.counts, outcome) for space in spaces) for outcome in outcomes)),
         tolerance=tolerance,
         detail=ForcedChoiceComponent(
             dimensions=spaces[0].dims,
@@ -243,8 +239,7 @@ def judge_choices(
         "concepts": [word for word in judgements.trials if word not in words.controls],
         "controls": [word for word in judgements.trials if word in words.controls],
     }
-    concepts = [word for word in words_by_role["concepts"] if word in judgements.fits]  # with a fitted curve
-    controls = [word for word in words_by_role["controls"] if word in judgements.fits]
+    concepts, controls = ([word for word in listed if word in judgements.fits] for listed in words_by_role.values())
     coverage = cover(words_by_role, judgements.fits)
     measurement.detail = replace(measurement.detail, coverage=coverage)
     # a role without any words gets its reason from `trial_effects`

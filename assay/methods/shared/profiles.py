@@ -455,11 +455,9 @@ def _split_at_median(cells: list[Cell], labels: list[str]) -> list[str]:
 
 def _read_number(cell: Cell) -> float | None:
     """Parse a number or a text as a finite number; ``None`` for any other cell."""
-    if cell is None or isinstance(cell, bool):
-        return None
     with suppress(ValueError, OverflowError):  # an integer can be too large for a float
-        number = float(cell)
-        return number if math.isfinite(number) else None
+        if cell is not None and not isinstance(cell, bool) and math.isfinite(number := float(cell)):
+            return number
     return None
 
 

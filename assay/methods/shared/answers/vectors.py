@@ -104,10 +104,8 @@ def ask_vectors(texts: Iterable[str], model: str = "") -> ExperimentPart[Vectors
 
     def take(text: str, replies: Sequence[Reply]) -> None:
         failure, vector = replies[0].failure, _read_vector(replies[0].value)
-        if failure is not None:
-            missing[text] = failure.code
-        elif vector is None:
-            missing[text] = "no-vector"
+        if failure is not None or vector is None:
+            missing[text] = "no-vector" if failure is None else failure.code
         else:
             vectors[text] = vector
 
