@@ -48,11 +48,9 @@ def scales_of(outputs: Floats, declared: Scale | Literal["auto"], *, probabiliti
     """Choose the scales on which outputs are compared; the first one gives the effects and the letter.
 
     A `declared` scale other than "auto" is the only one. `probabilities` says whether the outputs are probabilities.
-    Raise `EvidenceError` if the declared scale does not fit, such as a logarithm of a number that is not positive, or
-    if the differences between the outputs are too large or too small to compute with.
+    Raise `EvidenceError` if the declared scale does not fit (a logarithm of 0), or differences cannot be computed with.
     """
-    spread = float(outputs.max()) - float(outputs.min())
-    if spread and abs(math.log10(spread)) > 60:  # products of differences overflow or vanish
+    if (spread := float(outputs.max()) - float(outputs.min())) and abs(math.log10(spread)) > 60:  # products overflow
         raise EvidenceError(f"outputs of up to {np.abs(outputs).max():.3g} cannot be computed with: use another unit")
     positive = bool((outputs > 0).all())
     in_unit_interval = positive and bool((outputs < 1).all())
