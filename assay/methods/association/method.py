@@ -363,16 +363,10 @@ def _connection_document(
 
 def _protected_documents(words: AssociationWords, posterior: Posterior) -> tuple[ProtectedDocument, ...]:
     return tuple(
-        ProtectedDocument(word, group, connections)
+        ProtectedDocument(word, group, {name: _connection_document(posterior.cell(name, word)) for name in names})
         for group, terms in words.protected.items()
         for word in terms
-        if (
-            connections := {
-                name: _connection_document(posterior.cell(name, word))
-                for name in posterior.connections
-                if posterior.has(name, word)
-            }
-        )
+        if (names := [name for name in posterior.connections if posterior.has(name, word)])
     )
 
 
