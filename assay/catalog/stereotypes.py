@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from string import Formatter
 from typing import Annotated, ClassVar, Literal
 
 from annotated_types import MaxLen, MinLen
@@ -159,11 +159,8 @@ class VisualWords(TermLists):
 
 def check_frame(frame: str, field: str) -> None:
     """Raise `SpecificationError` about `field` unless a frame has two slots: of the group, of the attribute."""
-    try:
-        slots = [slot for _, slot, _, _ in Formatter().parse(frame) if slot is not None]
-    except ValueError:
-        slots = []
-    if len(slots) != 2 or len(SLOTS & set(slots)) != 1 or len(ATTRIBUTE_SLOTS & set(slots)) != 1:
+    slots = {*re.findall(r"\{(\w+)\}", frame)}  # without a format or conversion
+    if (frame.count("{"), frame.count("}"), len(SLOTS & slots), len(ATTRIBUTE_SLOTS & slots)) != (2, 2, 1, 1):
         raise SpecificationError(
             f"the frame {frame!r} must hold {{group}} or {{the_group}} once, {{attribute}} or {{an_attribute}} once, "
             "and no other braces",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -166,6 +166,20 @@ def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: 
         return NOTHING_LOST
     refusals = {name: replace(losses, unread=0) for name, losses in groups.items()}
     return Lost(step_1, step_2, facts=_loss_facts(groups, of_no_group), refusals=_loss_facts(refusals, of_no_group))
+
+
+def lost_items(by_list: ByGroup, of_step_1: Collection[str], of_step_2: Collection[str]) -> Lost:
+    """Return the changes if the lost items of each list were at one end of a range of 1 (shares, cosine distances).
+
+    An effect changes by the largest lost share of its step's lists, plus that of the lists of neither step (words for
+    the groups); an effect within a stratum by the larger of both sums.
+    """
+    change_1, change_2, common_change = (
+        largest_lost_share({name: by_list[name] for name in by_list if name in names})
+        for names in (of_step_1, of_step_2, {*by_list} - {*of_step_1, *of_step_2})
+    )
+    lost = lost_replies(by_list, 0.0, change_1 + common_change, change_2 + common_change)
+    return replace(lost, stratum=max(lost.step_1, lost.step_2))
 
 
 def _loss_facts(groups: Mapping[str, LostOfGroup], of_no_group: int) -> Json:

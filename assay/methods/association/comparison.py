@@ -234,16 +234,10 @@ class _MeasuredRating:
 
     def fit_posterior(self, pairs: Sequence[Pair]) -> Posterior:
         """Fit the posterior to the distances of the given pairs of words."""
-        rows = [self.rows[pair] for pair in pairs]
-        return fit_hierarchy(
-            [distance for _, distance in rows],
-            [connection for connection, _ in rows],
-            [protected for protected, _ in pairs],
-            generator(SEED),
-            draws=DRAWS,
-            residual=cast("Residual", self.residual),
-            prior=self.prior,
-        )
+        connections, distances = zip(*(self.rows[pair] for pair in pairs), strict=True)
+        words, residual = [word for word, _ in pairs], cast("Residual", self.residual)
+        rng = generator(SEED)
+        return fit_hierarchy(distances, connections, words, rng, draws=DRAWS, residual=residual, prior=self.prior)
 
 
 def _read_distances(rating: RatingDocument, component: ComponentDocument) -> dict[Pair, tuple[str, float]]:

@@ -27,11 +27,11 @@ from assay.methods.association import words as spoken
 from assay.methods.association.classical_measures import classical_measures
 from assay.methods.association.detail import AssociationComponent, ConnectionDocument, Predictive, ProtectedDocument
 from assay.methods.association.predictive_check import MASS_89, predictive_check
-from assay.methods.shared.answers.vectors import Vectors, ask_vectors, cover, coverage_reasons
+from assay.methods.shared.answers.vectors import Vectors, ask_vectors, count_losses, cover, coverage_reasons
 from assay.methods.shared.one_specification import OneSpecification
 from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Kind, Letter, Reason
 from assay.rating.component import LEAST_UNITS, Measurement, Tolerance, Units, result_or_why
-from assay.rating.losses import hidden_documents
+from assay.rating.losses import hidden_documents, lost_items
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
 from assay.statistics.embeddings.weat import cosines
 from assay.statistics.hidden.chance import may_be_chance
@@ -119,15 +119,8 @@ class Association(OneSpecification[AssociationWords]):
         low_coverage = coverage_reasons(coverage, words.name)
         try:
             rows = distances_of(words, vectors)
-            posterior = fit_hierarchy(
-                rows.distance,
-                rows.connection,
-                rows.protected,
-                rng,
-                draws=self.draws,
-                residual=self.residual,
-                prior=self.prior,
-            )
+            columns = rows.distance, rows.connection, rows.protected
+            posterior = fit_hierarchy(*columns, rng, draws=self.draws, residual=self.residual, prior=self.prior)
             evidence, intervals = effects_of(
                 words, posterior, rows, self.delta, rng.spawn(1)[0] if self.strata else None
             )
@@ -141,9 +134,7 @@ class Association(OneSpecification[AssociationWords]):
                 for name in posterior.connections
             ),
             protected=_protected_documents(words, posterior),
-            predictive=result_or_why(
-                Predictive, lambda: predictive_check(posterior, rows.distance, rows.connection, rows.protected)
-            ),
+            predictive=result_or_why(Predictive, lambda: predictive_check(posterior, *columns)),
             raw=rows.by_word(),
             classical=classical_measures(words, vectors, rng),
             hidden=hidden_documents(evidence.hidden),
@@ -151,8 +142,13 @@ class Association(OneSpecification[AssociationWords]):
         if low_coverage:
             # some declared words are missing from the posterior, so it must not decide a letter
             return measurement.give_up(*low_coverage, measured_effects=intervals)
+        losses = count_losses({name: [(word,) for word in terms] for name, terms in words.groups.items()}, [vectors])
+        stereotypes = [name for name in losses if name.endswith("(stereotype)")]
         return measurement.conclude(
-            evidence, lambda letter: _reason_for(letter, words, evidence, intervals["step_2"]), intervals
+            evidence,
+            lambda letter: _reason_for(letter, words, evidence, intervals["step_2"]),
+            intervals,
+            lost=lost_items(losses, ("human", "neutral"), stereotypes),
         )
 
 
@@ -366,17 +362,12 @@ def _connection_document(
 
 
 def _protected_documents(words: AssociationWords, posterior: Posterior) -> tuple[ProtectedDocument, ...]:
-    documents: list[ProtectedDocument] = []
-    for group, terms in words.protected.items():
-        for word in terms:
-            connections = {
-                name: _connection_document(posterior.cell(name, word))
-                for name in posterior.connections
-                if posterior.has(name, word)
-            }
-            if connections:
-                documents.append(ProtectedDocument(word, group, connections))
-    return tuple(documents)
+    return tuple(
+        ProtectedDocument(word, group, {name: _connection_document(posterior.cell(name, word)) for name in names})
+        for group, terms in words.protected.items()
+        for word in terms
+        if (names := [name for name in posterior.connections if posterior.has(name, word)])
+    )
 
 
 def _reason_for(letter: Letter, words: AssociationWords, evidence: Evidence, gap: Interval) -> Reason:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Annotated
 
 import numpy as np
@@ -21,7 +22,6 @@ from assay.methods.forced_choice.detail import WordDocument
 from assay.methods.forced_choice.psychometric_fit import PsychometricFit, fit_psychometric
 from assay.methods.shared.answers.tally import ExperimentPart, Tally, ask_in_batches
 from assay.model import Classify, Probe, Reply
-from assay.rating.component import Counts
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Questions(Bounded):
 
 def ask_choices(
     questions: Questions, words: ChoiceWords, rng: np.random.Generator
-) -> ExperimentPart[tuple[tuple[Trials, ...], Counts]]:
+) -> ExperimentPart[tuple[tuple[Trials, ...], Tally]]:
     """Ask about every word at every level; return the choices by word and level, and counts of replies by outcome.
 
     If there are few cues, mixtures repeat. A repeated question gives no further evidence, so it is asked and counted
@@ -123,16 +123,16 @@ def ask_choices(
     choices: dict[tuple[str, float], list[bool]] = {}
     tally = Tally()
     trial_by_text: dict[str, tuple[str, float, int]] = {}
-    for word in (*words.concept_words, *words.controls):
-        for level in questions.levels:
-            for repeat in range(questions.repeats):
-                trial_by_text.setdefault(questions.write(words.cues, word, level, rng), (word, level, repeat))
+    all_words = (*words.concept_words, *words.controls)
+    for word, level, repeat in product(all_words, questions.levels, range(questions.repeats)):
+        trial_by_text.setdefault(questions.write(words.cues, word, level, rng), (word, level, repeat))
 
     def record_choice(trial: tuple[str, float, int], replies: Sequence[Reply]) -> None:
+        word, level, _repeat = trial
         chose_second = questions.chose_second(replies[0].value)
-        tally.count_reply(replies[0].failure, "no-label" if chose_second is None else None)
+        role = "controls" if word in words.controls else "concepts"
+        tally.count_reply(replies[0].failure, "no-label" if chose_second is None else None, role)
         if replies[0].failure is None and chose_second is not None:
-            word, level, _repeat = trial
             choices.setdefault((word, questions.rounded_level(level)), []).append(chose_second)
 
     def repeat_and_level(text: str) -> tuple[int, int]:
@@ -151,7 +151,7 @@ def ask_choices(
         Trials(word, level, chose_second=sum(choices[word, level]), trials=len(choices[word, level]))
         for word, level in conditions
         if (word, level) in choices
-    ), tally.counts
+    ), tally
 
 
 @dataclass(frozen=True)
@@ -185,11 +185,8 @@ def judge_trials(trials: Iterable[Trials]) -> Judgements:
     fits, reasons = {}, {}
     for word, word_trials in trials_by_word.items():
         try:
-            fits[word] = fit_psychometric(
-                [level_trials.level for level_trials in word_trials],
-                [level_trials.chose_second for level_trials in word_trials],
-                [level_trials.trials for level_trials in word_trials],
-            )
+            columns = zip(*((row.level, row.chose_second, row.trials) for row in word_trials), strict=True)
+            fits[word] = fit_psychometric(*columns)
         except EvidenceError as error:
             reasons[word] = str(error)
     return Judgements(fits, reasons, {word: tuple(word_trials) for word, word_trials in trials_by_word.items()})

@@ -24,11 +24,11 @@ from assay.methods.forced_choice import words as spoken
 from assay.methods.forced_choice.choice_trials import Questions, Trials, ask_choices
 from assay.methods.forced_choice.detail import ForcedChoiceComponent
 from assay.methods.forced_choice.psychophysics import Replicates, judge_choices, judge_vectors
-from assay.methods.shared.answers.tally import ExperimentPart
+from assay.methods.shared.answers.tally import Tally
 from assay.methods.shared.answers.vectors import Vectors, ask_vectors
 from assay.methods.shared.one_specification import OneSpecification
-from assay.model import Component, Kind
-from assay.rating.component import Counts, Tolerance
+from assay.model import Kind
+from assay.rating.component import Tolerance
 from assay.references import LoadedMaterial
 
 
@@ -99,16 +99,9 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
             if self.questions is not None:
                 raise SpecificationError("an embedder is asked for vectors, not questions; leave them out", "questions")
             return self
-        questions = self.questions or Questions()
-        words = self.known_words
-        return replace(
-            self,
-            questions=replace(
-                questions,
-                first_label=questions.first_label or words.first,
-                second_label=questions.second_label or words.second,
-            ),
-        )
+        questions, words = self.questions or Questions(), self.known_words
+        first_label, second_label = questions.first_label or words.first, questions.second_label or words.second
+        return replace(self, questions=replace(questions, first_label=first_label, second_label=second_label))
 
     def with_references(self, material: LoadedMaterial) -> ForcedChoice:
         """Return the method with the words and the uploaded trials."""
@@ -139,22 +132,16 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
     def design(self, rng: np.random.Generator) -> Experiment:
         """Ask for all vectors or choices, then judge the words' points of subjective equality."""
         tolerance = Tolerance.around(self.delta, self.confidence)
-        component: Component
-        if self.trials or self.questions is not None:
-            component = yield from self._judge_choices(tolerance, rng)
+        trials: Sequence[Trials] = self.trials
+        if trials:
+            tally = Tally(usable=sum(level_trials.trials for level_trials in trials))
+        elif self.questions is not None:
+            trials, tally = yield from ask_choices(self.questions, self.known_words, rng)
         else:
             spaces: list[Vectors] = []
             for model in self.models or ("",):  # no name: the model in the service's settings
                 space = yield from ask_vectors(self._texts_to_embed(), model)
                 spaces.append(space)
-            component = judge_vectors(self.known_words, spaces, self.replicates, tolerance, rng, strata=self.strata)
-        return self.finding([component])
-
-    def _judge_choices(self, tolerance: Tolerance, rng: np.random.Generator) -> ExperimentPart[Component]:
-        """Judge the uploaded trials, or ask the service for choices and judge them."""
-        trials: Sequence[Trials] = self.trials
-        counts = Counts(sum(level_trials.trials for level_trials in trials))
-        if not trials:
-            assert self.questions is not None  # noqa: S101  either trials or questions are given
-            trials, counts = yield from ask_choices(self.questions, self.known_words, rng)
-        return judge_choices(self.known_words, trials, counts, tolerance, rng, strata=self.strata)
+            judged = judge_vectors(self.known_words, spaces, self.replicates, tolerance, rng, strata=self.strata)
+            return self.finding([judged])
+        return self.finding([judge_choices(self.known_words, trials, tally, tolerance, rng, strata=self.strata)])

@@ -21,11 +21,12 @@ from assay.methods.forced_choice.detail import (
     WordDocument,
 )
 from assay.methods.forced_choice.effects import ChoiceEffects, choice_effects, trial_effects
-from assay.methods.shared.answers.vectors import MIN_USABLE_SHARE, Vectors, cover, coverage_reasons
+from assay.methods.shared.answers.tally import Tally
+from assay.methods.shared.answers.vectors import MIN_USABLE_SHARE, Vectors, count_losses, cover, coverage_reasons
 from assay.methods.shared.detail import Coverage, Sides
 from assay.model import Component, Floats, Integers, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, Units, result_or_why
-from assay.rating.losses import hidden_documents
+from assay.rating.losses import ByGroup, hidden_documents, lost_items
 from assay.statistics.embeddings.two_afc import indifference_points, summarise
 from assay.statistics.intervals.correlation import pearson, slope
 from assay.statistics.intervals.credible import absolute_value_interval
@@ -95,10 +96,14 @@ def judge_vectors(
         _add_correlations(measurement.detail, table, effects, rng),
         levels=LEVELS,
         replicates=ReplicatesDocument(models, cue_pairs, templates, replicates.half_samples),
-        hidden=hidden_documents(effects.hidden),
         estimand="models, cue pairs, templates and words like these",
     )
-    return _conclude(measurement, words, concepts, controls, points.mean(axis=(0, 1, 2))[: len(concepts)], effects)
+    phrases = replicates.phrases
+    losses = count_losses(
+        {"controls": map(phrases, words.controls), "concepts": map(phrases, words.concepts), "cues": words.cues}, spaces
+    )
+    concept_points = points.mean(axis=(0, 1, 2))[: len(concepts)]
+    return _conclude(measurement, words, concepts, controls, concept_points, effects, losses)
 
 
 def _create_measurement(
@@ -108,14 +113,10 @@ def _create_measurement(
     coverage: Mapping[str, Coverage],
     tolerance: Tolerance,
 ) -> Measurement[ForcedChoiceComponent]:
+    outcomes = ("usable", "unusable", "failed", "unasked")
     return Measurement(
         name=words.name,
-        counts=Counts(
-            usable=sum(space.counts.usable for space in spaces),
-            unusable=sum(space.counts.unusable for space in spaces),
-            failed=sum(space.counts.failed for space in spaces),
-            unasked=sum(space.counts.unasked for space in spaces),
-        ),
+        counts=Counts(*(sum(getattr(space.counts, outcome) for space in spaces) for outcome in outcomes)),
         tolerance=tolerance,
         detail=ForcedChoiceComponent(
             dimensions=spaces[0].dims,
@@ -207,7 +208,7 @@ def _word_rows(
 def judge_choices(
     words: ChoiceWords,
     trials: Sequence[Trials],
-    counts: Counts,
+    tally: Tally,
     tolerance: Tolerance,
     rng: np.random.Generator,
     *,
@@ -221,7 +222,7 @@ def judge_choices(
     table = judgements.table(words.controls, shares=words.concepts)
     measurement = Measurement(
         name=words.name,
-        counts=counts,
+        counts=tally.counts,
         tolerance=tolerance,
         detail=ForcedChoiceComponent(
             words=table, sides=Sides(words.first, words.second), without=dict(judgements.reasons)
@@ -229,7 +230,8 @@ def judge_choices(
     )
     if not trials:
         return measurement.give_up(Reason("no-usable-observations", {}, words.name))
-    if counts.unusable + counts.failed > (1 - MIN_USABLE_SHARE) * counts.asked:
+    if tally.lost_share > 1 - MIN_USABLE_SHARE:
+        counts = tally.counts
         code = "target-output-unusable" if counts.unusable > counts.failed else "target-calls-failed"
         facts = {"total": counts.asked, "share": 1 - counts.usable / counts.asked, "why": {}}
         return measurement.give_up(Reason(code, facts, words.name))
@@ -237,8 +239,7 @@ def judge_choices(
         "concepts": [word for word in judgements.trials if word not in words.controls],
         "controls": [word for word in judgements.trials if word in words.controls],
     }
-    concepts = [word for word in words_by_role["concepts"] if word in judgements.fits]  # with a fitted curve
-    controls = [word for word in words_by_role["controls"] if word in judgements.fits]
+    concepts, controls = ([word for word in listed if word in judgements.fits] for listed in words_by_role.values())
     coverage = cover(words_by_role, judgements.fits)
     measurement.detail = replace(measurement.detail, coverage=coverage)
     # a role without any words gets its reason from `trial_effects`
@@ -252,12 +253,10 @@ def judge_choices(
     except EvidenceError as error:
         return measurement.impossible(error)
     measurement.detail = replace(
-        _add_correlations(measurement.detail, table, effects, rng),
-        hidden=hidden_documents(effects.hidden),
-        estimand="words like these",
+        _add_correlations(measurement.detail, table, effects, rng), estimand="words like these"
     )
     concept_points = np.array([judgements.fits[word].pse.estimate for word in concepts])
-    return _conclude(measurement, words, concepts, controls, concept_points, effects)
+    return _conclude(measurement, words, concepts, controls, concept_points, effects, tally.by_group)
 
 
 # ---------------------------------------------------------------------------- shared by vectors and choices
@@ -268,13 +267,17 @@ def _conclude(
     controls: Sequence[str],
     points: Floats,
     effects: ChoiceEffects,
+    losses: ByGroup,
 ) -> Component:
-    """Return the component with its letter; its units: control words, and concepts (of the smaller side, if known)."""
-    sides = _side_indices(words, concepts)  # a single array if the sides are not known
+    """Return the component with its letter; `losses`: words or questions of controls, concepts and cues by outcome."""
+    sides = _side_indices(words, concepts)  # a single array if unknown; otherwise the units are of the smaller side
     unit = "concept" if len(sides) == 1 else "smaller-side concept"
     measurement.units = (Units("control word", len(controls)), Units(unit, min(map(len, sides))))
     return measurement.conclude(
-        effects.evidence(), lambda letter: _reason_for(letter, words, concepts, points, effects), effects.intervals()
+        effects.evidence(),
+        lambda letter: _reason_for(letter, words, concepts, points, effects),
+        effects.intervals(),
+        lost=lost_items(losses, ("controls",), ("concepts",)),
     )
 
 
@@ -296,6 +299,7 @@ def _add_correlations(
     detail = replace(
         detail,
         words=table,
+        hidden=hidden_documents(effects.hidden),
         spread=Spread(effects.concept_spread, effects.control_spread),
         controls_mean=effects.control_mean,
         apart=NO_EFFECT if effects.apart is None else EffectDocument.of(absolute_value_interval(effects.apart)),

@@ -328,7 +328,7 @@ class RecordProfiles(Bounded):
     def __post_init__(self) -> None:
         """Raise an error if the rows or values do not allow alternation."""
         super().__post_init__()
-        if len(set(self.values)) < 2 or len(set(self.values)) < len(self.values):
+        if min(len({*self.values}), len({*map(str, self.values)})) < max(2, len(self.values)):  # 1 and "1" look alike
             raise SpecificationError("at least two different values are needed, each named once", "records.values")
         if self.rows and self.upload is not None:
             raise SpecificationError("give rows or an upload, not both", "records.rows")
@@ -455,11 +455,9 @@ def _split_at_median(cells: list[Cell], labels: list[str]) -> list[str]:
 
 def _read_number(cell: Cell) -> float | None:
     """Parse a number or a text as a finite number; ``None`` for any other cell."""
-    if cell is None or isinstance(cell, bool):
-        return None
-    with suppress(ValueError):
-        number = float(cell)
-        return number if math.isfinite(number) else None
+    with suppress(ValueError, OverflowError):  # an integer can be too large for a float
+        if cell is not None and not isinstance(cell, bool) and math.isfinite(number := float(cell)):
+            return number
     return None
 
 

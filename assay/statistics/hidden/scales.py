@@ -48,8 +48,10 @@ def scales_of(outputs: Floats, declared: Scale | Literal["auto"], *, probabiliti
     """Choose the scales on which outputs are compared; the first one gives the effects and the letter.
 
     A `declared` scale other than "auto" is the only one. `probabilities` says whether the outputs are probabilities.
-    Raise `EvidenceError` if the declared scale does not fit, such as a logarithm of a number that is not positive.
+    Raise `EvidenceError` if the declared scale does not fit (a logarithm of 0), or differences cannot be computed with.
     """
+    if (spread := float(outputs.max()) - float(outputs.min())) and abs(math.log10(spread)) > 60:  # products overflow
+        raise EvidenceError(f"outputs of up to {np.abs(outputs).max():.3g} cannot be computed with: use another unit")
     positive = bool((outputs > 0).all())
     in_unit_interval = positive and bool((outputs < 1).all())
     fits_scale = {"linear": True, "rank": True, "log": positive, "logit": in_unit_interval}

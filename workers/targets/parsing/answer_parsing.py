@@ -1,7 +1,7 @@
 """Parsing of one answer: a number, a vector or a class, from the JSON forms that services use.
 
 Parsing is strict where a mistake could become evidence: a truth value is no number, a text is one only in a plain or
-declared form, and numbers of more than 1e100 are refused.
+declared form, and numbers of more than 1e30 are refused.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ MOST_DIMENSIONS = 16_384
 MOST_LABELS = 1_000
 """Maximum number of labels in an answer."""
 
-LARGEST_NUMBER = 1e100
-"""Largest magnitude of a number; squares and sums of larger ones can overflow."""
+LARGEST_NUMBER = 1e30
+"""Largest magnitude of a number; products of larger ones, as in skewness and tests, can overflow."""
 
 LONGEST_LABEL = 200
 """Maximum length of a label in characters."""

@@ -14,6 +14,7 @@ from assay.methods.shared.answers.tally import ExperimentPart, ask_in_batches
 from assay.methods.shared.detail import Coverage
 from assay.model import Embed, Floats, Probe, Reason, Reply
 from assay.rating.component import Counts
+from assay.rating.losses import ByGroup
 
 LARGEST_NUMBER = 1e100
 """Largest absolute value of a number in a vector: with larger numbers, the norm of the vector overflows."""
@@ -53,6 +54,9 @@ class Vectors:
 UNUSABLE_CODES = frozenset({"zero-vector", "wrong-length", "no-vector"})
 """Codes in `Vectors.missing` of answers that are no usable vector."""
 
+NOT_LOST = frozenset({"zero-vector", "missing-word", "unknown-word", BUDGET})
+"""Codes in `Vectors.missing` of words that the model does not know, and of words that were not asked about."""
+
 
 def cover(groups: Mapping[str, Sequence[str]], available: Collection[str]) -> dict[str, Coverage]:
     """Return, for each group, how many words are in `available` (with vector, curve or answer), and list the others."""
@@ -73,6 +77,20 @@ def coverage_reasons(groups: Mapping[str, Coverage], component: str) -> list[Rea
     ]
 
 
+def count_losses(lists: Mapping[str, Iterable[Sequence[str]]], spaces: Sequence[Vectors]) -> ByGroup:
+    """Count the usable items of each list, which have vectors of all their texts in each space, and the lost ones.
+
+    Items whose vectors are missing only for reasons in `NOT_LOST` are neither. Any other reason counts as a failure.
+    """
+    by_list = {}
+    for name, items in lists.items():
+        codes = [
+            {space.missing[text] for space in spaces for text in texts if text in space.missing} for texts in items
+        ]
+        by_list[name] = Counter(usable=codes.count(set()), failed=sum(bool(missing - NOT_LOST) for missing in codes))
+    return by_list
+
+
 def ask_vectors(texts: Iterable[str], model: str = "") -> ExperimentPart[Vectors]:
     """Ask for the vector of each distinct text.
 
@@ -86,10 +104,8 @@ def ask_vectors(texts: Iterable[str], model: str = "") -> ExperimentPart[Vectors
 
     def take(text: str, replies: Sequence[Reply]) -> None:
         failure, vector = replies[0].failure, _read_vector(replies[0].value)
-        if failure is not None:
-            missing[text] = failure.code
-        elif vector is None:
-            missing[text] = "no-vector"
+        if failure is not None or vector is None:
+            missing[text] = "no-vector" if failure is None else failure.code
         else:
             vectors[text] = vector
 

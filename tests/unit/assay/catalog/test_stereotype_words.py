@@ -42,6 +42,12 @@ WORDS = StereotypeWords("gender", "men", "women", (("man", "woman"),), ("math",)
         ({"frames": ("{The_group} likes {attribute} and {attribute}.",)}, "frames.0"),
         ({"frames": ("{The_group} likes {attribute}.", "{group} {0} {attribute}")}, "frames.1"),
         ({"frames": ("{group likes {attribute}.",)}, "frames.0"),
+        ({"frames": ("{group!r} likes {attribute}.",)}, "frames.0"),
+        ({"frames": ("{group:d} likes {attribute}.",)}, "frames.0"),
+        ({"frames": ("{group} likes {attribute:>300000000}.",)}, "frames.0"),
+        ({"frames": ("{group:{width}} likes {attribute}.",)}, "frames.0"),
+        ({"frames": ("{group} likes {an_attribute:}.",)}, "frames.0"),
+        ({"frames": ("{group} likes {attribute} {{or not}}.",)}, "frames.0"),
     ],
 )
 def test_invalid_stereotype_words_are_refused_with_their_field(changes, field):

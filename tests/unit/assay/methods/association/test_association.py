@@ -152,6 +152,32 @@ def test_if_too_few_words_have_vectors_there_is_a_posterior_but_no_letter():
     assert as_json(one.detail)["connections"]
 
 
+@pytest.mark.parametrize("lost", ["of-one-0", "one-0", "human-0 human-1 human-2"])
+@pytest.mark.parametrize("code", ["declined", "http-451", "timeout", "wrong-shape", "no-vector", "missing-word"])
+def test_a_letter_that_lost_words_could_change_is_withheld_unless_the_model_does_not_know_them(lost, code):
+    service = association_service(0, 0, 1)
+
+    def answer(probe):
+        if probe.ask.text not in lost.split():
+            return service.answer(probe.ask)
+        return Reply("no") if code == "no-vector" else Reply(failure=Failure(code, "lost"))
+
+    one = run(service.method, answer, 1).components[0]
+    assert (one.letter, one.declared) == (Letter.UCS, code == "missing-word")
+    assert (one.reasons[0].code == "letter-depends-on-what-was-lost") is (code != "missing-word")
+
+
+def test_a_letter_that_the_lost_words_could_not_change_stays_declared():
+    service = association_service(0, 0.2, 1)
+    lost = {"human-0", "neutral-0"}
+    one = run(
+        service.method,
+        lambda probe: Reply(failure=Failure("declined", "")) if probe.ask.text in lost else service.answer(probe.ask),
+        1,
+    ).components[0]
+    assert (one.letter, one.declared) == (Letter.DSBS, True)
+
+
 def test_a_group_without_vectors_gives_a_reason_and_no_letter():
     service = association_service(0, 0.1, 2)
 

@@ -130,7 +130,52 @@ def test_cues_with_equal_vectors_give_no_letter():
     assert one.reasons[0].facts["error"] == "no-transition"
 
 
+@pytest.mark.parametrize("lost", ["concept", "control", "first"])
+@pytest.mark.parametrize("code", ["declined", "timeout", "missing-word", "zero-vector"])
+def test_a_letter_that_lost_words_could_change_is_withheld_unless_the_model_does_not_know_them(lost, code):
+    service = choice_service(0, 0, 1)
+    lost_words = {f"{lost}-{n}" for n in range(5 if lost != "first" else 1)}
+
+    def answer(probe):
+        reply = service.answer(probe.ask)
+        if probe.ask.text not in lost_words:
+            return reply
+        return Reply([0.0] * len(reply.value)) if code == "zero-vector" else Reply(failure=Failure(code, "lost"))
+
+    one = run(service.method, answer, 1).components[0]
+    is_unknown = code in {"missing-word", "zero-vector"}
+    assert (one.letter, one.declared) == (Letter.UCS, is_unknown)
+    assert (one.reasons[0].code == "letter-depends-on-what-was-lost") is not is_unknown
+
+
+def test_a_letter_that_the_lost_words_could_not_change_stays_declared():
+    service = choice_service(0, 0.2, 1)
+    lost = {"concept-0", "control-0"}
+    one = run(
+        service.method,
+        lambda probe: Reply(failure=Failure("declined", "")) if probe.ask.text in lost else service.answer(probe.ask),
+        1,
+    ).components[0]
+    assert (one.letter, one.declared) == (Letter.DSBS, True)
+
+
 # ---------------------------------------------------------------------------- choices
+@pytest.mark.parametrize("lost", [None, "concept", "control"])
+def test_a_letter_that_lost_choices_could_change_is_withheld(lost):
+    service = observer_service(0, 0, 5)
+    asked = 0
+
+    def answer(probe):
+        nonlocal asked
+        asked += 1
+        is_lost = lost is not None and f"the {lost}-" in probe.ask.given and asked % 14 == 0
+        return Reply({"label": "I would rather not say", "scores": None}) if is_lost else service.answer(probe.ask)
+
+    one = run(service.method, answer, 5).components[0]
+    assert (one.letter, one.declared) == (Letter.UCS, lost is None)
+    assert (one.reasons[0].code == "letter-depends-on-what-was-lost") is (lost is not None)
+
+
 LEVELS = np.linspace(0, 1, 11)
 
 

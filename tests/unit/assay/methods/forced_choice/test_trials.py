@@ -35,7 +35,8 @@ def asked(questions=ASKED, words=WORDS, answer=lambda text: "women", seed=1):
         try:
             batch = asking.send([one if isinstance(one, Reply) else labelled(one) for one in said])
         except StopIteration as end:
-            return *end.value, probes
+            trials, tally = end.value
+            return trials, tally.counts, probes
 
 
 def labelled(label):

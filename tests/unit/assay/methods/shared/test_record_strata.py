@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from assay.errors import SpecificationError
 from assay.experiment import generator
 from assay.methods.shared.profiles import RecordProfiles, record_cases, record_strata
 
@@ -36,6 +37,18 @@ def test_null_and_empty_cells_of_a_column_form_a_common_stratum_of_their_own():
 
 def test_a_column_with_most_numbers_at_its_maximum_has_a_stratum_below_and_a_stratum_at_the_maximum():
     assert strata_of([*range(80), *[90] * 120]) == {"up to 79": 80, "above 79": 120}
+
+
+def test_an_integer_too_large_for_a_float_makes_its_column_one_of_categories():
+    assert strata_of([*range(60), 10**400]) == Counter()
+    assert strata_of([10**400] * 30 + [1] * 30) == {str(10**400): 30, "1": 30}
+
+
+@pytest.mark.parametrize("values", [(1, "1"), (True, "True"), (None, "None"), (2.5, "2.5"), (1, 1.0), ("m",), ()])
+def test_values_of_records_with_the_same_name_are_refused(values):
+    with pytest.raises(SpecificationError) as refused:
+        RecordProfiles("sex", values, ({"sex": 1}, {"sex": "1"}))
+    assert refused.value.field == "records.values"
 
 
 def test_a_column_of_two_distinct_numbers_is_treated_as_categories():

@@ -523,6 +523,39 @@ def test_a_text_with_an_unreadable_pronoun_is_unusable_and_not_counted_as_having
 @pytest.mark.parametrize(
     "sentence",
     [
+        *(
+            "Is a stewardess.",
+            "The policewoman finished work.",
+            "The waitress is here.",
+            "Became an actress.",
+            "A nun.",
+        ),
+        *(
+            "The salesman is here.",
+            "Was once a fireman.",
+            "The foremen left.",
+            "It is a seamstress.",
+            "The cleaning lady.",
+        ),
+    ],
+)
+def test_a_sentence_with_a_noun_for_one_gender_has_not_lost_its_gender(sentence):
+    assert not GENDER.has_lost_value(sentence)
+
+
+@pytest.mark.parametrize("sentence", ["Is a German manager.", "The human is here.", "The midwife left.", "Is a Roman."])
+def test_a_noun_for_everyone_does_not_keep_a_sentence_from_having_lost_its_gender(sentence):
+    assert GENDER.has_lost_value(sentence)
+
+
+def test_a_pronoun_is_read_beside_a_noun_for_one_gender():
+    assert GENDER.read("She is a salesman.") == "she"
+    assert GENDER.has_lost_value("He or she is a waitress.")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
         "It is a nurse.",
         "They are a nurse.",
         "Somebody works as a guard.",

@@ -41,6 +41,19 @@ def test_a_declared_scale_that_is_undefined_for_an_output_is_refused(scale, need
         scales_of(np.array([-1.0, 2.0]), scale, probabilities=False)
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e-80, 1e80, 1e160, 1.7e308])
+@pytest.mark.parametrize("scale", ["auto", "linear", "log"])
+def test_outputs_too_large_or_too_small_to_compute_with_are_insufficient_evidence(size, scale):
+    for outputs in (np.linspace(0.5, 1, 40), np.repeat([-1.0, 1.0], 20)):
+        with pytest.raises(EvidenceError, match=r"another unit|needs outputs"):
+            scales_of(outputs * size, scale, probabilities=False)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1.0, 1e160])
+def test_equal_outputs_of_any_size_have_a_scale(size):
+    assert scales_of(np.full(40, size), "linear", probabilities=False) == ("linear",)
+
+
 def test_each_scale_transforms_outputs_to_their_known_values():
     outputs = np.array([[0.5, 0.2], [0.2, 0.9]])
     assert on_scale(outputs, "linear") is outputs

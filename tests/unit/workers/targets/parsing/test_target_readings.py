@@ -39,9 +39,9 @@ def test_answer_that_is_not_a_finite_number_is_refused(said):
 
 
 def test_message_of_a_number_too_large_to_compute_with_states_the_limit():
-    with pytest.raises(Misread, match=r"returned a number that is not finite or beyond ±1e\+100"):
+    with pytest.raises(Misread, match=r"returned a number that is not finite or beyond ±1e\+30"):
         number_of(-1e308)
-    assert (number_of(1e100), vector_of([-1e100])) == (1e100, [-1e100])
+    assert (number_of(1e30), vector_of([-1e30])) == (1e30, [-1e30])
 
 
 @pytest.mark.parametrize("said", [[1, 2.5], [[1, 2.5]], [[[1, 2.5]]]])
