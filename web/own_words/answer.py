@@ -7,6 +7,7 @@ from typing import Literal
 
 from assay.document import Json
 from assay.methods import rating_of
+from assay.methods.shared.detail import Scores
 from assay.methods.stereotype_score.detail import StereotypeComponent
 from assay.methods.visual_stereotype.detail import PictureComponent
 from assay.model import Letter
@@ -27,6 +28,8 @@ class Tally:
     first: int
     second: int
     ties: int
+    mean: float | None = None
+    """Mean score, in [0, 1]: above `NO_PREFERENCE` for the first. Of probabilities, it may differ from the counts."""
 
     @property
     def pairs(self) -> int:
@@ -37,6 +40,11 @@ class Tally:
     def share(self) -> float | None:
         """Share of the first alternative among the choices, in [0, 1]; ``None`` if there are no choices."""
         return self.first / self.pairs if self.pairs else None
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether the mean score has another side than most choices."""
+        return None not in (self.mean, self.share) and (self.mean >= NO_PREFERENCE) != (self.share >= NO_PREFERENCE)
 
 
 @dataclass(frozen=True)
@@ -67,8 +75,9 @@ def answer_of(document: Json) -> BiasAnswer | None:
         cases = [(case.list, case.towards) for case in component.images]
     else:
         return None
-    stereotyped = _count_choices([towards for list_name, towards in cases if list_name != "neutral"])
-    neutral = _count_choices([towards for list_name, towards in cases if list_name == "neutral"])
+    stereotyped = _count_choices([towards for list_name, towards in cases if list_name != "neutral"], component.score)
+    neutral_choices = [towards for list_name, towards in cases if list_name == "neutral"]
+    neutral = _count_choices(neutral_choices, component.lists.get("neutral"))
     step_1, step_2 = (view.components[0].effect(name) for name in ("step_1", "step_2"))
     hidden_titles = tuple(effect.title for effect in view.components[0].hidden if tolerance_remark(effect) == BEYOND)
     stereotype_remark = "" if step_2 is None else tolerance_remark(step_2)
@@ -88,9 +97,9 @@ def answer_of(document: Json) -> BiasAnswer | None:
 
 def _stereotype_verdict(declared_letter: Letter | str | None, stereotype_remark: str, tally: Tally) -> Verdict:
     """Return whether the model shares the stereotype; `stereotype_remark` is about the effect of step 2."""
-    if declared_letter is None or tally.share is None:
+    if declared_letter is None or tally.mean is None:
         return "open"
-    direction: Verdict = "yes" if tally.share >= NO_PREFERENCE else "opposite"
+    direction: Verdict = "yes" if tally.mean >= NO_PREFERENCE else "opposite"
     if declared_letter == Letter.UCS:
         return "no"
     if declared_letter == Letter.DSBS and stereotype_remark == WITHIN:
@@ -100,9 +109,12 @@ def _stereotype_verdict(declared_letter: Letter | str | None, stereotype_remark:
     return "no" if stereotype_remark == WITHIN else "open"  # BS by neutral cases says nothing of the stereotype
 
 
-def _count_choices(choices: list[float | None]) -> Tally:
-    """Count the known values above `NO_PREFERENCE`, below it and equal to it."""
+def _count_choices(choices: list[float | None], scores: Scores | None) -> Tally:
+    """Count the known values above `NO_PREFERENCE`, below it and equal to it; `scores` has their mean over terms."""
     known_choices = [choice for choice in choices if choice is not None]
     towards = sum(choice > NO_PREFERENCE for choice in known_choices)
     against = sum(choice < NO_PREFERENCE for choice in known_choices)
-    return Tally(first=towards, second=against, ties=len(known_choices) - towards - against)
+    mean = scores.over_terms if scores is not None else None
+    if mean is None and known_choices:
+        mean = sum(known_choices) / len(known_choices)
+    return Tally(first=towards, second=against, ties=len(known_choices) - towards - against, mean=mean)
