@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from assay.methods.alternation.detail import RecordOutcomes
 from assay.methods.outcomes.detail import OutcomesComponent
+from assay.methods.outcomes.suppression import PEOPLE
 from assay.methods.shared.outcome_tables.rows import GroupOutcome
 from reports import cells
 from reports.units import hundredths
@@ -22,6 +24,23 @@ ERRORS = {
     "prevalence": "Proved right",
 }
 """Column heads of the error rates in the table."""
+
+
+def may_mask_highest(part: OutcomesComponent) -> bool:
+    """Return whether the group with the highest rate may be masked: ratios are to the highest rate of those shown."""
+    return any(PEOPLE in row.masked and row.excluded is None for row in part.groups)
+
+
+def certain_flags(part: OutcomesComponent) -> OutcomesComponent:
+    """Return the component without statements about four fifths that the rate of a masked group could refute."""
+    if not may_mask_highest(part):
+        return part
+    # below four fifths of the highest rate shown is also below four fifths of a higher one
+    rows = (
+        replace(row, flagged=row.flagged or None, suspicious=row.suspicious or None, below_four_fifths=None)
+        for row in part.groups
+    )
+    return replace(part, groups=tuple(rows))
 
 
 def of_audits(chance: float) -> str:

@@ -44,7 +44,9 @@ class Tally:
     @property
     def is_contradicted(self) -> bool:
         """Whether the mean score has another side than most choices."""
-        return None not in (self.mean, self.share) and (self.mean >= NO_PREFERENCE) != (self.share >= NO_PREFERENCE)
+        if self.mean is None or self.share is None:
+            return False
+        return (self.mean >= NO_PREFERENCE) != (self.share >= NO_PREFERENCE)
 
 
 @dataclass(frozen=True)
