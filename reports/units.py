@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-FEWER_THAN_1 = "fewer than 1"
+FEWER_THAN_1, MORE_THAN_99 = "fewer than 1", "more than 99"
 
 LESS_THAN_TENTH = "less than 0.1"
 """Format of an amount above 0 that is too small to matter to a reader."""
 
 
 def hundredths(share: float) -> str:
-    """Format a share in [0, 1] as a count out of a hundred: "30", "fewer than 1"."""
+    """Format a share in [0, 1] as a count out of a hundred: "30", "fewer than 1", "more than 99"."""
     count = round(100 * share)
+    if count == 100 and share < 1:
+        return MORE_THAN_99
     return str(count) if count or not share else FEWER_THAN_1
 
 
@@ -42,8 +44,14 @@ class Unit:
         if low is None or high is None or self.write(low) == self.write(high):
             return text
         low_text = self.write(low).replace(FEWER_THAN_1, "0").replace(LESS_THAN_TENTH, "0")  # a number as each end
+        low_text = low_text.replace(MORE_THAN_99, "99")
         high_text = self.write(high).replace(FEWER_THAN_1, "1").replace(LESS_THAN_TENTH, "0.1")
+        high_text = high_text.replace(MORE_THAN_99, "100")
         return f"{text} (probably between {low_text} and {high_text})"
+
+    def limit(self, size: float) -> str:
+        """Format a limit with its unit; a share is not rounded, because 2 of 100 may be beyond a limit of 1.5."""
+        return f"{100 * size:g}{self.name}" if self.write is hundredths else self.of(size)
 
 
 HUNDREDTHS = Unit(hundredths, " of 100")
