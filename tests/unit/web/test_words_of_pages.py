@@ -20,6 +20,7 @@ from web.frame.rendering import environment, titled
 from web.public import pages as public
 from web.ratings import finding
 from web.ratings.pages import line_of_effects
+from web.services.service import history_charts
 from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio
@@ -117,3 +118,13 @@ def test_a_one_hop_rating_shows_groups_of_occupations_and_no_sentence_that_came_
     assert "sentences about occupations mostly of men" in report
     for words_of_round_trip in ("Kept, flipped, erased", "sentences sent with", "back as", "What was sent"):
         assert words_of_round_trip not in report
+
+
+def test_a_rating_without_a_letter_has_no_probability_in_the_history_of_a_service():
+    entry = {"withdrawn": None, "method": "round-trip", "attribute": "gender", "since": None, "declared": True}
+    entry |= {"methodology": {"version": "1.3.0"}}
+    without_letter = {**entry, "letter": None, "probabilities": None, "rated_at": "2026-11-02T00:00:00Z"}
+    with_letter = {**entry, "letter": "UCS", "probabilities": {"UCS": 0.98}, "rated_at": "2026-11-01T00:00:00Z"}
+    (chart,) = history_charts([without_letter, with_letter])
+    assert [chance for _, chance in chart["rows"]] == [None, 0.98]
+    assert "no letter – 1.3.0" in chart["svg"]
