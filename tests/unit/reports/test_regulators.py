@@ -16,8 +16,10 @@ from assay.document import as_json
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import run
 from assay.methods import Outcomes, rating_of
+from assay.methods.outcomes.detail import OutcomesComponent
 from reports.methods.outcomes import in_words
 from reports.regulators import AUDIT_FILES, audit_file, write_audit
+from reports.regulators.regime import _table_remarks
 from store.core.errors import HoldsPeople
 from tests.support.markdown_blocks import ROOT
 from tests.support.reports import document_of
@@ -167,6 +169,11 @@ def test_no_file_denies_adverse_impact_where_the_category_with_the_highest_rate_
     rating = rating_of(document)
     text = " ".join(filter(None, in_words(rating, rating.components[0])))
     assert "(a rate below 80 % of the highest of those shown) flags 1 of 3 groups shown" in text
+
+
+def test_a_chance_of_flags_that_no_simulation_saw_is_fewer_than_1_of_100_audits():
+    (remark,) = [text for text in _table_remarks(OutcomesComponent(even_flagged=0.0)) if "perfectly even" in text]
+    assert remark.endswith("in an estimated fewer than 1 of 100 audits.")
 
 
 def test_audit_data_follow_their_published_schema_and_altered_data_do_not(by_sex):
