@@ -67,9 +67,7 @@ def test_a_notebook_shows_a_rating_with_its_letter_its_probability_and_the_reaso
         ({"withdrawn": {"at": "2026-02-02T00:00:00Z", "reason": "a mistake"}}, "withdrawn: a mistake"),
     ],
 )
-def test_a_notebook_shows_that_a_rating_is_undeclared_unmeasured_uncertain_or_withdrawn(
-    ask, scripted, said, changes, shown
-):
+def test_a_notebook_shows_that_a_rating_is_undeclared_unmeasured_or_withdrawn(ask, scripted, said, changes, shown):
     assert shown in Read(rating_of(ask, scripted, said, **changes)._repr_html_()).text
 
 
