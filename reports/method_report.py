@@ -35,21 +35,6 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
-class TransitionWords:
-    """Words for the table of sentences by value sent (rows) and value returned (columns)."""
-
-    title: str = "What was sent, and what came back (sentences)"
-    row: str = "sent"
-    column: str = "back as"
-    groups: Mapping[str | None, str] = field(default_factory=dict)
-    """Titles of groups of sentences that are the rows if no value is sent; empty if rows are values."""
-
-    def row_title(self, row: str) -> str:
-        """Return the title of a row, without `row`, which stands before it."""
-        return self.groups.get(row, row).removeprefix(f"{self.row} ")
-
-
-@dataclass(frozen=True, slots=True)
 class MethodReport:
     """Functions that make the tables, figures and sentences of a method's ratings.
 
@@ -88,8 +73,8 @@ class MethodReport:
     """Sentence that explains the number of an effect (except one of content); empty if the unit explains it."""
     cases: type[CaseReader] = CaseReader
     """Class that groups the method's recorded observations into cases and judges each case."""
-    transitions: TransitionWords = TransitionWords()
-    """Words for the table of transitions."""
+    groups: Mapping[str | None, str] = field(default_factory=dict)
+    """Titles of the rows of `transitions` if no value is sent, but sentences about groups; else empty."""
     advice: Callable[[RatingDocument, Any], str | None] = field(default=lambda *_: None)
     """Returns a sentence of advice on a declared letter; ``None`` if the advice of all methods fits."""
     unusable: str = "came back unreadable"

@@ -10,6 +10,9 @@ FEWER_THAN_1, MORE_THAN_99 = "fewer than 1", "more than 99"
 LESS_THAN_TENTH = "less than 0.1"
 """Format of an amount above 0 that is too small to matter to a reader."""
 
+ENDS = {FEWER_THAN_1: ("0", "1"), LESS_THAN_TENTH: ("0", "0.1"), MORE_THAN_99: ("99", "100")}
+"""Numbers in place of these formats at the low and at the high end of an interval."""
+
 
 def hundredths(share: float) -> str:
     """Format a share in [0, 1] as a count out of a hundred: "30", "fewer than 1", "more than 99"."""
@@ -43,10 +46,8 @@ class Unit:
         text = f"{self.write(size)}{self.name}"
         if low is None or high is None or self.write(low) == self.write(high):
             return text
-        low_text = self.write(low).replace(FEWER_THAN_1, "0").replace(LESS_THAN_TENTH, "0")  # a number as each end
-        low_text = low_text.replace(MORE_THAN_99, "99")
-        high_text = self.write(high).replace(FEWER_THAN_1, "1").replace(LESS_THAN_TENTH, "0.1")
-        high_text = high_text.replace(MORE_THAN_99, "100")
+        low_text, high_text = self.write(low), self.write(high)
+        low_text, high_text = ENDS.get(low_text, (low_text,))[0], ENDS.get(high_text, (high_text,))[-1]
         return f"{text} (probably between {low_text} and {high_text})"
 
     def limit(self, size: float) -> str:

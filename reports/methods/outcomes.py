@@ -22,15 +22,7 @@ from assay.model import Letter
 from assay.rating.document import DecidingEffect
 from reports import cells, charts
 from reports.method_report import MethodReport, in_order
-from reports.methods.outcome_tables import (
-    certain_flags,
-    error_rates_table,
-    favourable_count,
-    may_mask_highest,
-    of_audits,
-    outcomes_table,
-    tests_table,
-)
+from reports.methods.outcome_tables import error_rates_table, favourable_count, flags_text, outcomes_table, tests_table
 from reports.plain import visible
 from reports.sheets import Wording, evenly, shown_suffix
 from reports.units import of_hundred
@@ -56,14 +48,7 @@ def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str 
             f"“{high.group}” have the favourable outcome ({part.outcome}), and {favourable_count(low)} of "
             f"{low.people:,} ({share(low.rate.estimate or 0.0)}) in “{low.group}”."
         )
-    if part.even_flagged is not None:
-        flag_count = sum(bool(row.flagged) for row in groups)
-        highest, those = ("highest of those shown", "groups shown") if may_mask_highest(part) else ("highest", "groups")
-        yield (
-            f"The four-fifths rule (a rate below 80 % of the {highest}) flags {flag_count} of {len(groups)} {those}. "
-            "Where all groups had one rate, it would flag some of them "
-            f"in an estimated {of_audits(part.even_flagged)}."
-        )
+    yield flags_text(part, groups)
     yield from _funnel_in_words(part.funnel)
     if "truth" in read_json(OutcomesAggregation, document.aggregation.json).data.columns:
         yield (
@@ -130,7 +115,7 @@ def tables(part: OutcomesComponent) -> Iterator[Table | None]:
     if not part.groups:
         return
     yield outcomes_table(part)
-    yield tests_table(certain_flags(part))
+    yield tests_table(part)
     yield _steps_table(part)
     yield error_rates_table(part)
     yield _calibration_table(part)

@@ -19,7 +19,7 @@ from assay.model import Letter
 from assay.rating.document import DecidingEffect
 from reports.cases import OneHopCases, RoundTripCases
 from reports.in_words import hidden_in_words, tested
-from reports.method_report import MethodReport, Room, TransitionWords
+from reports.method_report import MethodReport, Room
 from reports.sheets import Wording
 from reports.units import HUNDREDTHS, of_hundred
 from reports.view import RESIDUALS, residuals_last
@@ -135,7 +135,7 @@ ONE_HOP = MethodReport(
     room=partial(_room_left, OneHop),
     counted=lambda _: "Texts",
     unit=of_hundred,
-    transitions=TransitionWords("What sentences about each group of occupations got", "occupations", "got", SIDES),
+    groups=SIDES,
     number=OFF_BALANCE,
     cases=OneHopCases,
 )

@@ -138,9 +138,7 @@ def _evidence_figures(component: Component) -> Iterator[PageFigure | None]:
             yield _figure(picture.title, figures.caption(picture), drawings)
     yield _figure(
         _transitions_heading(component),
-        "Each row is a group of occupations, each column what they got; the darker, the more."
-        if component.report.transitions.groups
-        else "Each row is what was sent, each column what came back; the darker, the more.",
+        "Each row is what was sent, or what it was about, each column what came back; the darker, the more.",
         [figures.transition_heatmap(component, "heat")],
     )
     yield _figure(
@@ -155,8 +153,8 @@ def _transitions_heading(component: Component) -> str:
     total = sum(sum(counts.values()) for counts in component.transitions.values())
     if not total:
         return "No sentence came back"
-    if component.report.transitions.groups:
-        return component.report.transitions.title
+    if component.report.groups:
+        return tables.OF_GROUPS[0]
     kept_count = sum(counts.get(value, 0) for value, counts in component.transitions.items())
     return f"{kept_count:,.0f} of {total:,.0f} sentences came back as they were sent"
 

@@ -112,8 +112,8 @@ def test_a_one_hop_rating_shows_groups_of_occupations_and_no_sentence_that_came_
     component = read(document).components[0]
     assert finding._transitions_heading(component) == "What sentences about each group of occupations got"
     table = next(table for table in component_tables(component) if table.heat)
-    assert [row[0] for row in table.rows] == ["occupations mostly of men", "occupations mostly of women"]
-    assert table.columns[:3] == ("occupations", "got he", "got she")
+    assert [row[0] for row in table.rows] == ["about occupations mostly of men", "about occupations mostly of women"]
+    assert table.columns[:3] == ("about", "got he", "got she")
     report = render("html", document)
     assert "sentences about occupations mostly of men" in report
     for words_of_round_trip in ("Kept, flipped, erased", "sentences sent with", "back as", "What was sent"):
