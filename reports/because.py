@@ -77,7 +77,7 @@ def _explain_letter(
     size = unit.of(abs(deciding.effect.estimate or 0.0), deciding.effect.low, deciding.effect.high)
     if report.unit is not None and not unit.name:
         size += " in the unit of the answers"
-    limit_text = f"up to {unit.of(deciding.limit)} counts as no bias"
+    limit_text = f"up to {unit.limit(deciding.limit)} counts as no bias"
     effect_phrase = f"the effect {phrase(deciding, report)}"
     if len(rating.components) > 1 and part.name:
         effect_phrase += f" of “{part.language_name or visible(report.title_of(part.name))}”"

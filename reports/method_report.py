@@ -73,6 +73,8 @@ class MethodReport:
     """Sentence that explains the number of an effect (except one of content); empty if the unit explains it."""
     cases: type[CaseReader] = CaseReader
     """Class that groups the method's recorded observations into cases and judges each case."""
+    groups: Mapping[str | None, str] = field(default_factory=dict)
+    """Titles of the rows of `transitions` if no value is sent, but sentences about groups; else empty."""
     advice: Callable[[RatingDocument, Any], str | None] = field(default=lambda *_: None)
     """Returns a sentence of advice on a declared letter; ``None`` if the advice of all methods fits."""
     unusable: str = "came back unreadable"

@@ -158,25 +158,31 @@ def _effects_table(title: str, effects: Sequence[Effect], estimand: str | None) 
     return Table(title, ("Effect", "Estimate", "Low", "High", "Tolerance", "Standing"), rows)
 
 
+SENT = ("What was sent, and what came back (sentences)", "sent", "back as")
+OF_GROUPS = ("What sentences about each group of occupations got", "about", "got")
+"""Title, and words of the heads, of the table of transitions by value sent, and by group if no value is sent."""
+
+
 def transitions(component: Component) -> Table:
-    """Return a table of the number of sentences by value sent (rows) and value returned (columns)."""
+    """Return a table of the number of sentences by value sent or group (rows) and value returned (columns)."""
+    groups = component.report.groups
+    title, sent, returned = OF_GROUPS if groups else SENT
     values = list(dict.fromkeys(value for counts in component.transitions.values() for value in counts))
     values.sort(key=lambda value: value in RESIDUALS)
     rows, heat = [], []
-    for sent_value, counts in component.transitions.items():
+    for row, counts in component.transitions.items():
         total = sum(counts.values())
-        rows.append((f"sent {sent_value}", *(count(counts.get(value, 0)) for value in values), count(total)))
+        row_counts = (*(counts.get(value, 0) for value in values), total)
+        rows.append((f"{sent} {groups.get(row, row)}", *map(count, row_counts)))
         heat.append((None, *(counts.get(value, 0) / total if total else None for value in values), None))
-    title = "What was sent, and what came back (sentences)"
-    return Table(title, ("sent", *(f"back as {value}" for value in values), "all"), tuple(rows), tuple(heat))
+    return Table(title, (sent, *(f"{returned} {value}" for value in values), "all"), tuple(rows), tuple(heat))
 
 
 def rates(component: Component) -> Table:
-    """Return a table of the shares of texts whose value was kept, flipped or erased, per value sent."""
-    kinds = list(dict.fromkeys(kind for by_kind in component.part.rates.values() for kind in by_kind))
-    rows = tuple(
-        (value, *(interval(by_kind.get(kind)) for kind in kinds)) for value, by_kind in component.part.rates.items()
-    )
+    """Return a table of the shares of texts whose value was kept, flipped or erased, per value sent (empty if none)."""
+    by_value = {} if component.report.groups else component.part.rates
+    kinds = list(dict.fromkeys(kind for by_kind in by_value.values() for kind in by_kind))
+    rows = tuple((value, *(interval(by_kind.get(kind)) for kind in kinds)) for value, by_kind in by_value.items())
     return Table("Kept, flipped, erased", ("Sent", *kinds), rows)
 
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-FEWER_THAN_1 = "fewer than 1"
+FEWER_THAN_1, MORE_THAN_99 = "fewer than 1", "more than 99"
 
 LESS_THAN_TENTH = "less than 0.1"
 """Format of an amount above 0 that is too small to matter to a reader."""
 
+ENDS = {FEWER_THAN_1: ("0", "1"), LESS_THAN_TENTH: ("0", "0.1"), MORE_THAN_99: ("99", "100")}
+"""Numbers in place of these formats at the low and at the high end of an interval."""
+
 
 def hundredths(share: float) -> str:
-    """Format a share in [0, 1] as a count out of a hundred: "30", "fewer than 1"."""
+    """Format a share in [0, 1] as a count out of a hundred: "30", "fewer than 1", "more than 99"."""
     count = round(100 * share)
+    if count == 100 and share < 1:
+        return MORE_THAN_99
     return str(count) if count or not share else FEWER_THAN_1
 
 
@@ -41,9 +46,13 @@ class Unit:
         text = f"{self.write(size)}{self.name}"
         if low is None or high is None or self.write(low) == self.write(high):
             return text
-        low_text = self.write(low).replace(FEWER_THAN_1, "0").replace(LESS_THAN_TENTH, "0")  # a number as each end
-        high_text = self.write(high).replace(FEWER_THAN_1, "1").replace(LESS_THAN_TENTH, "0.1")
+        low_text, high_text = self.write(low), self.write(high)
+        low_text, high_text = ENDS.get(low_text, (low_text,))[0], ENDS.get(high_text, (high_text,))[-1]
         return f"{text} (probably between {low_text} and {high_text})"
+
+    def limit(self, size: float) -> str:
+        """Format a limit with its unit; a share is not rounded, because 2 of 100 may be beyond a limit of 1.5."""
+        return f"{100 * size:g}{self.name}" if self.write is hundredths else self.of(size)
 
 
 HUNDREDTHS = Unit(hundredths, " of 100")

@@ -142,6 +142,7 @@ def difference(before: RatingDocument, after: RatingDocument) -> RatingDifferenc
     effects = tuple(
         effect for name in names for effect in _compare_effects(name, first_components[name], second_components[name])
     )
+    declared = bool(before.declared) + bool(after.declared)
     return RatingDifference(
         before=_face_of(before),
         after=_face_of(after),
@@ -154,7 +155,7 @@ def difference(before: RatingDocument, after: RatingDocument) -> RatingDifferenc
         effects=effects,
         inputs=inputs,
         same_evidence=same_evidence,
-        sentences=tuple(_sentences(letter, parts, effects, inputs, required, same_evidence=same_evidence)),
+        sentences=tuple(_sentences(letter, parts, effects, inputs, required, declared, same_evidence=same_evidence)),
     )
 
 
@@ -270,11 +271,12 @@ def _sentences(
     effects: Sequence[EffectDifference],
     inputs: Sequence[InputDifference],
     confidence: float,
+    declared: int,
     *,
     same_evidence: bool,
 ) -> Iterator[str]:
     """Yield sentences about the letter, the changed components, the effects that moved, and the inputs."""
-    yield _describe_letters(letter, confidence)
+    yield _describe_letters(letter, confidence, declared)
     if changed_parts := [str(part.name) for part in parts if part.verdict == "changed"]:
         yield f"The letter changed with confidence for {_list_names(changed_parts)}."
     apart_effects = sorted((effect for effect in effects if effect.apart), key=lambda effect: -abs(effect.moved))
@@ -286,8 +288,10 @@ def _sentences(
     yield _describe_inputs(list(dict.fromkeys(entry.what for entry in inputs)), same_evidence=same_evidence)
 
 
-def _describe_letters(letter: LetterDifference, confidence: float) -> str:
-    """Write whether the letter changed, and how certain that is."""
+def _describe_letters(letter: LetterDifference, confidence: float, declared: int) -> str:
+    """Write whether the letter changed, and how certain that is; `declared` of both letters are declared."""
+    if letter.verdict == "same" and declared < 2:
+        return f"Both ratings lean to {letter.after}; {'only one declares' if declared else 'neither declares'} it."
     if letter.verdict == "same":
         return f"Both ratings show {letter.after}."
     if letter.before is None and letter.after is None:

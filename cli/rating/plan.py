@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from assay.experiment import generator
+from assay.explain import chance
 from assay.rating.plan import Effort, Plan, Service, plan_of
 from cli.exits import Exit
 from cli.rating.local_job import check_second_service
@@ -61,7 +62,7 @@ def _plan_lines(title: str, plan: Plan, service: Service, first_texts: list[str]
     if plan.clear.cost is None:
         yield "The cost needs --price-per-call or --price-per-1000-characters."
     if plan.declared is not None:
-        chances = ", ".join(f"{chance.probability:.0%} at {chance.effect:g}" for chance in plan.declared)
+        chances = ", ".join(f"{chance(power.probability)} at {power.effect:g}" for power in plan.declared)
         yield f"Chance that a letter is declared, by the true effect: {chances}."
     elif plan.why_unknown:
         yield f"The chance of a letter is not known: {plan.why_unknown}."

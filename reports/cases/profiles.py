@@ -47,12 +47,16 @@ class ProfileCases(CaseReader):
         suffixes = POSITION_SUFFIXES if _is_comparison(observation) else ()
         position = next((suffix for suffix in suffixes if unit.endswith(suffix)), "")
         unit = unit.removesuffix(position)
-        # a value may contain a slash; other last parts are the index of a value
-        value = next((name for name in self.values if unit.endswith(f"/{name}")), unit.rpartition("/")[2])
-        name = unit.removesuffix(f"/{value}")
+        name, value = self.split_value(unit)  # the last part may also be the index of a value
         if value not in self.values and value.isdecimal() and int(value) < len(self.values):
             value = self.values[int(value)]
         return name, f"{value}{position}{marker}{number}"
+
+    def split_value(self, unit: str) -> tuple[str, str]:
+        """Split a unit before the longest known value at its end, which may contain slashes, or at the last slash."""
+        matches = [name for name in self.values if unit.endswith(f"/{name}")]
+        value = max(matches, key=len, default=unit.rpartition("/")[2])
+        return unit.removesuffix(f"/{value}"), value
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:  # noqa: ARG002
         """Read an answer as a number: a plain number, the score of the judged label, or the share of a comparison."""

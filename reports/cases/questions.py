@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
+from assay.explain import share
 from assay.methods.questions.asked import OPTIONS, AskedQuestion, questions_by_name
 from assay.model import Observation
 from reports.cases.reading import (
@@ -56,7 +57,7 @@ class QuestionCases(CaseReader):
         """Return a phrase on how many answers follow the stereotype or oppose it."""
         if reading.side is None:
             return "names neither person more often" if reading.step == 1 else "every answer follows the fact"
-        answers = f"{100 * (reading.difference or 0.0):.0f} % of the answers"
+        answers = f"{share(reading.difference or 0.0)} of the answers"
         if reading.step == 1:
             return f"{reading.side} leads by {answers}"
         return f"{answers} go against the fact, for {reading.side}"

@@ -13,6 +13,7 @@ from assay.catalog.labour import occupations
 from assay.catalog.source_languages import source_language
 from assay.catalog.values import NEUTRAL
 from assay.document import RatingDocument
+from assay.explain import share as percent
 from assay.methods.translation.collection import MOST_ALIKE, Reading, read_hop, read_text
 from assay.methods.translation.one_hop import read_marks
 from assay.model import Observation, Reply, Translate
@@ -82,7 +83,7 @@ class RoundTripCases(CaseReader):
         """Return a phrase on the share of sentences that were returned with another value."""
         if not reading.difference:
             return "every sentence came back with its value"
-        return f"{100 * reading.difference:.0f} % of its sentences came back with another value: {reading.side}"
+        return f"{percent(reading.difference)} of its sentences came back with another value: {reading.side}"
 
     def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
         """Return the text sent, its translation and the returned text, with the reason if one of them is unusable."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from statistics import fmean
 
+from assay.explain import share
 from assay.methods.association.detail import AssociationComponent
 from assay.methods.association.method import ALL_STEREOTYPES
 from assay.methods.forced_choice.detail import ForcedChoiceComponent
@@ -73,7 +74,7 @@ class WordCases(CaseReader):
     def in_words(self, reading: CaseReading) -> str:
         """Return a phrase on the side or group to which a word is nearer, and by how much."""
         if any(isinstance(part, ForcedChoiceComponent) for part in self.rating.components):
-            return f"{100 * (reading.difference or 0.0):.0f} % from the middle, on the side of “{reading.side}”"
+            return f"{share(reading.difference or 0.0)} from the middle, on the side of “{reading.side}”"
         stereotypes = ("stereotypes of its own group", "stereotypes of other groups")
         words = dict(zip(STEREOTYPE, stereotypes, strict=True)).get(reading.side or "", f"words for “{reading.side}”")
         return f"nearer to {words}, by a distance of {reading.difference:.3g}"

@@ -34,12 +34,13 @@ class WrittenCases(ProfileCases):
 
     def split(self, observation: Observation) -> tuple[str, str]:
         """Return the key (prompt and repetition) and the role: VALUE, or judge/VALUE/VERSION for a judge's answer."""
-        unit = observation.probe.unit
-        if not unit.startswith(JUDGE):
-            name, value, repetition = [*unit.rsplit("/", 2), "", ""][:3]  # missing parts are empty
-            return f"{name}/{repetition}", value
-        name, value, repetition, version = [*unit.removeprefix(JUDGE).rsplit("/", 3), "", "", ""][:4]
-        return f"{name}/{repetition}", f"{JUDGE}{value}/{version}"
+        unit, version = observation.probe.unit, ""
+        is_judged = unit.startswith(JUDGE)
+        if is_judged:
+            unit, version = self.split_value(unit.removeprefix(JUDGE))
+        unit, _, repetition = unit.rpartition("/")
+        name, value = self.split_value(unit)
+        return f"{name}/{repetition}", f"{JUDGE}{value}/{version}" if is_judged else value
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
         """Parse an observation: its value is the logarithm of a text's length, or a judge's score."""
@@ -83,6 +84,6 @@ class WrittenCases(ProfileCases):
         if self.component_name != SCORE:
             return self.compare({leg.role: leg.value for leg in text_legs})
         # the role of a judge's answer is judge/VALUE/VERSION; both are equal in the version for its own value
-        own_legs = [leg for leg in legs if leg.role.startswith(JUDGE) and len(set(leg.role.split("/")[1:])) == 1]
-        scores = {leg.role.rpartition("/")[2]: leg.value for leg in own_legs if leg.value is not None}
+        own_values = {f"{JUDGE}{leg.role}/{leg.role}": leg.role for leg in text_legs}
+        scores = {own_values[leg.role]: leg.value for leg in legs if leg.role in own_values and leg.value is not None}
         return self.compare(scores if len(scores) == len(text_legs) else {})  # only if no score is missing

@@ -1,39 +1,39 @@
-"""Figure of the transition matrix as a heat map: values sent (rows) by values returned (columns)."""
+"""Figure of the transition matrix as a heat map: values sent or groups (rows) by values returned (columns)."""
 
 from __future__ import annotations
 
-from assay.document import Shares
 from assay.explain import share as percent
 from reports import tables
 from reports.figures.canvas import WIDTH, Figure, box, clip, draw, heat_class, label
 from reports.markup import Markup, tag
 from reports.reading import Component
-from reports.tables import count
 
 # classes of texts: s small, b bold, m centred at x
-LEFT, TOP, ROW = 92, 40, 46
+LEFT, TOP, ROW = 112, 40, 46
 """Width of the row names, height of the column names, and height of a row, in user units."""
 
 
 def transition_heatmap(component: Component, key: str) -> Figure | None:
-    """Draw counts by value sent (row) and returned (column), shaded by their share of the row; ``None`` without any."""
+    """Draw counts by value sent or group (row) and returned value (column), shaded by share; ``None`` without any."""
     table = tables.transitions(component)
     if not table.rows or table.heat is None:
         return None
-    values = [column.removeprefix("back as ") for column in table.columns[1:-1]]
+    _, sent, returned = tables.OF_GROUPS if component.report.groups else tables.SENT
+    values = [column.removeprefix(f"{returned} ") for column in table.columns[1:-1]]
     cell_width = (WIDTH - LEFT) / max(1, len(values))
     heads = [
         label(LEFT + (i + 0.5) * cell_width, TOP - 8, clip(value, int(cell_width / 7)), "m b")  # 7: a bold letter
         for i, value in enumerate(values)
     ]
-    shapes: list[Markup] = [label(LEFT, 12, "came back as", "s"), label(0, TOP - 8, "sent", "s"), *heads]
+    shapes: list[Markup] = [label(LEFT, 12, returned, "s"), label(0, TOP - 8, sent, "s"), *heads]
     for i, (row, heat) in enumerate(zip(table.rows, table.heat, strict=True)):
         y = TOP + i * ROW
-        row_name, *count_texts, _ = row
-        shapes.append(label(0, y + ROW / 2 + 4, clip(row_name.removeprefix("sent "), 12), "b"))
+        row_title, count_texts = row[0].removeprefix(f"{sent} ").removeprefix("occupations "), row[1:-1]
+        shapes.append(label(0, y + ROW / 2 + 4, clip(row_title, 15), "b"))
         for j, (text, share) in enumerate(zip(count_texts, heat[1:-1], strict=True)):  # without name and total
             shapes.append(_draw_cell(LEFT + j * cell_width, y, cell_width, text, share))
-    description = " ".join(_row_in_words(value, counts) for value, counts in component.transitions.items())
+    cells = [(row[0], zip(row[1:-1], table.columns[1:-1], strict=True)) for row in table.rows]
+    description = " ".join(f"Sentences {row}: {', '.join(map(' '.join, counts))}." for row, counts in cells)
     return draw(f"{key}-transitions", table, description, TOP + ROW * len(table.rows), *shapes)
 
 
@@ -48,9 +48,3 @@ def _draw_cell(x: float, y: float, w: float, count_text: str, share: float | Non
         label(middle, y + 36, count_text, "m"),
         class_=heat_class(share),
     )
-
-
-def _row_in_words(sent_value: str, counts: Shares) -> str:
-    total = sum(counts.values())
-    returned = ", ".join(f"{count(number)} as {value}" for value, number in counts.items())
-    return f"Of {count(total)} sentences sent with {sent_value}, {returned} came back."

@@ -200,7 +200,7 @@ def _draw_interval(effect: Effect, unit: Unit, x: float, y: float, w: float) -> 
     if effect.tolerance is not None:
         limit = position(effect.tolerance)
         yield stroke("limit", (limit, y - 3), (limit, y + 18))
-        limit_text = f"up to {unit.of(effect.tolerance)} counts as no bias"
+        limit_text = f"up to {unit.limit(effect.tolerance)} counts as no bias"
         half_text_width = len(limit_text) * LETTER / 2
         text_x = min(max(limit, x + half_text_width), x + w - half_text_width)  # so that the whole text is visible
         yield label(text_x, y + 32, limit_text, "m s")

@@ -40,7 +40,7 @@ INDIVIDUAL = (
     "the same question is asked again{persons}."
 )
 FLIPS = (
-    "{size} change by the attribute itself, where up to {limit} of 100 count as no bias; the rest are labels "
+    "{size} change by the attribute itself, where up to {limit} count as no bias; the rest are labels "
     "that also differ when the same question is asked again{persons}."
 )
 
@@ -64,7 +64,7 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
     persons = " or another person of the same group is named" if ANOTHER_PERSON in changes else ""
     template = FLIPS if labels_only else INDIVIDUAL if changes else OF_RECORDS
     limit = max((hidden.limit or 0.0 for hidden in case_effects), default=0.0)
-    sentence = template.replace("{persons}", persons).replace("{limit}", hundredths(limit))
+    sentence = template.replace("{persons}", persons).replace("{limit}", HUNDREDTHS.limit(limit))
     case_unit = Unit(hundredths, " of 100 inputs") if labels_only else unit
     yield from hidden_in_words(part, unit, STRATUM, sentence, case_unit)
     if part.not_within:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from assay.methods.alternation.detail import RecordOutcomes
 from assay.methods.outcomes.detail import OutcomesComponent
+from assay.methods.outcomes.suppression import PEOPLE
 from assay.methods.shared.outcome_tables.rows import GroupOutcome
 from reports import cells
 from reports.units import hundredths
@@ -22,6 +24,32 @@ ERRORS = {
     "prevalence": "Proved right",
 }
 """Column heads of the error rates in the table."""
+
+
+def may_mask_highest(part: OutcomeRows) -> bool:
+    """Return whether the group with the highest rate may be masked: ratios are to the highest rate of those shown."""
+    return any(PEOPLE in row.masked and row.excluded is None for row in part.groups)
+
+
+def certain_rows(part: OutcomeRows) -> tuple[GroupOutcome, ...]:
+    """Return the rows of groups without statements about four fifths that the rate of a masked group could refute."""
+    if not may_mask_highest(part):
+        return part.groups
+    # below four fifths of the highest rate shown is also below four fifths of a higher one
+    certain = [replace(row, flagged=row.flagged or None, suspicious=row.suspicious or None) for row in part.groups]
+    return tuple(replace(row, below_four_fifths=None) for row in certain)
+
+
+def flags_text(part: OutcomesComponent, groups: Sequence[GroupOutcome]) -> str | None:
+    """Return a sentence on the four-fifths rule for the compared groups; ``None`` if its chance flags are not known."""
+    if part.even_flagged is None:
+        return None
+    flags = sum(bool(row.flagged) for row in groups)
+    highest, those = ("highest of those shown", "groups shown") if may_mask_highest(part) else ("highest", "groups")
+    return (
+        f"The four-fifths rule (a rate below 80 % of the {highest}) flags {flags} of {len(groups)} {those}. "
+        f"Where all groups had one rate, it would flag some of them in an estimated {of_audits(part.even_flagged)}."
+    )
 
 
 def of_audits(chance: float) -> str:
@@ -66,7 +94,7 @@ def _group_note(row: GroupOutcome, part: OutcomeRows) -> str:
 
 def tests_table(part: OutcomeRows) -> Table | None:
     """Return the table of tests that compare each group with the reference group; ``None`` if no group can be."""
-    rows = [row for row in part.groups if row.ratio.estimate is not None and row.group != part.reference]
+    rows = [row for row in certain_rows(part) if row.ratio.estimate is not None and row.group != part.reference]
     if not rows:
         return None
     columns = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.document import RatingDocument, ReasonDocument, read_json
-from assay.explain import listed
+from assay.explain import listed, share
 from assay.methods.outcomes.detail import (
     FunnelDocument,
     GapDocument,
@@ -22,10 +22,10 @@ from assay.model import Letter
 from assay.rating.document import DecidingEffect
 from reports import cells, charts
 from reports.method_report import MethodReport, in_order
-from reports.methods.outcome_tables import error_rates_table, favourable_count, of_audits, outcomes_table, tests_table
+from reports.methods.outcome_tables import error_rates_table, favourable_count, flags_text, outcomes_table, tests_table
 from reports.plain import visible
 from reports.sheets import Wording, evenly, shown_suffix
-from reports.units import hundredths, of_hundred
+from reports.units import of_hundred
 from reports.view import Curve, Forest, Mark, Panel, Panels, Table
 
 WORDING = Wording.read("outcomes")
@@ -44,17 +44,11 @@ def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str 
         low = min(groups, key=lambda row: row.rate.estimate or 0.0)
         high = max(groups, key=lambda row: row.rate.estimate or 0.0)
         yield (
-            f"By {part.by}, {favourable_count(high)} of {high.people:,} ({hundredths(high.rate.estimate or 0.0)} %) in "
+            f"By {part.by}, {favourable_count(high)} of {high.people:,} ({share(high.rate.estimate or 0.0)}) in "
             f"“{high.group}” have the favourable outcome ({part.outcome}), and {favourable_count(low)} of "
-            f"{low.people:,} ({hundredths(low.rate.estimate or 0.0)} %) in “{low.group}”."
+            f"{low.people:,} ({share(low.rate.estimate or 0.0)}) in “{low.group}”."
         )
-    if part.even_flagged is not None:
-        flag_count = sum(bool(row.flagged) for row in groups)
-        yield (
-            f"The four-fifths rule (a rate below 80 % of the highest) flags {flag_count} of {len(groups)} groups. "
-            "Where all groups had one rate, it would flag some of them "
-            f"in an estimated {of_audits(part.even_flagged)}."
-        )
+    yield flags_text(part, groups)
     yield from _funnel_in_words(part.funnel)
     if "truth" in read_json(OutcomesAggregation, document.aggregation.json).data.columns:
         yield (
@@ -79,7 +73,7 @@ def counts_in_words(document: RatingDocument, part: OutcomesComponent, deciding:
     for row in groups:
         count = row.matrix[favourable_cell]
         if total := count + row.matrix[other_cell]:
-            clauses.append(f"{count:,.0f} of {total:,.0f} ({100 * count / total:.0f} %) in “{row.group}”")
+            clauses.append(f"{count:,.0f} of {total:,.0f} ({share(count / total)}) in “{row.group}”")
     yield f"Of people for whom the favourable outcome {truth_phrase}, {listed(clauses)} have it ({part.outcome})."
 
 

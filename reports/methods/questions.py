@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from statistics import fmean
 
 from assay.document import RatingDocument
-from assay.explain import listed
+from assay.explain import listed, share
 from assay.methods.questions.detail import QuestionsComponent
 from assay.methods.questions.method import GroupQuestions
 from assay.methods.shared.answers.question_scores import AMBIGUOUS, DISAMBIGUATED
@@ -50,8 +50,8 @@ def _right_answers_by_side(part: QuestionsComponent) -> str:
     ]
     if not accuracies:
         return ""
-    fitting, against = (100 * fmean(shares) for shares in zip(*accuracies, strict=True))
-    return f": {fitting:.0f} % where the fact fits the stereotype, and {against:.0f} % where it goes against it"
+    fitting, against = (share(fmean(shares)) for shares in zip(*accuracies, strict=True))
+    return f": {fitting} where the fact fits the stereotype, and {against} where it goes against it"
 
 
 def tables(part: QuestionsComponent) -> Iterator[Table | None]:

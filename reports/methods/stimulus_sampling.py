@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.document import NO_EFFECT, RatingDocument
 from assay.explain import listed
+from assay.explain import share as percent
 from assay.methods.stimulus_sampling.detail import SamplingComponent, ValueDocument
 from assay.methods.stimulus_sampling.method import StimulusSampling
 from reports import cells, charts
@@ -27,7 +28,7 @@ def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]
         largest_share, value = max(share_value_pairs)
         even_share = f"{100 / len(values):.0f} %" if values else "as many of each"
         yield (
-            f"Of the inputs that get “{label}”, an estimated {100 * largest_share:.0f} % are about “{value}”; "
+            f"Of the inputs that get “{label}”, an estimated {percent(largest_share)} are about “{value}”; "
             f"even would be {even_share}."
         )
     for tied_mix in part.tied[-1:]:  # one mix is quoted, as an example: the last
@@ -35,7 +36,7 @@ def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]
             if value == tied_mix.favoured:
                 yield (
                     f"In a mix in which mostly “{value}” comes with “{tied_mix.side}” content, an estimated "
-                    f"{100 * share:.0f} % of the inputs that get “{label}” are about “{value}”."
+                    f"{percent(share)} of the inputs that get “{label}” are about “{value}”."
                 )
     yield from hidden_in_words(
         part, HUNDREDTHS, "With “{name}” alone, the shares of the groups differ from even by {size}."

@@ -8,7 +8,7 @@ from functools import partial
 
 from assay.document import Shares
 from assay.explain import Vocabulary
-from assay.methods.shared.detail import CaseDocument, Source, TermsComponent, TermScore
+from assay.methods.shared.detail import CaseDocument, Scores, Source, TermsComponent, TermScore
 from reports import cells, charts
 from reports.cases import TermCases
 from reports.method_report import MethodReport, Room
@@ -166,11 +166,29 @@ class Choices:
     """Mean score over the cases, 1 for each on the side that `towards` counts and 1/2 for a tie."""
 
     @classmethod
-    def of(cls, cases: Sequence[CaseDocument], *, neutral: bool) -> Choices:
-        """Count the cases of neutral terms if `neutral`, otherwise the cases of all other terms."""
+    def of(cls, cases: Sequence[CaseDocument], *, neutral: bool, scores: Scores | None = None) -> Choices:
+        """Count the cases of neutral terms if `neutral`, otherwise all others; `scores` has their mean over terms."""
         shares = [case.towards for case in cases if (case.list == "neutral") is neutral and case.towards is not None]
         towards, ties = sum(share > 0.5 for share in shares), sum(share == 0.5 for share in shares)
-        return cls(len(shares), towards, ties, sum(shares) / len(shares) if shares else 0.5)
+        mean = None if scores is None else scores.over_terms
+        if mean is None:
+            mean = sum(shares) / len(shares) if shares else 0.5
+        return cls(len(shares), towards, ties, mean)
+
+    @property
+    def pairs(self) -> int:
+        """Number of cases without ties."""
+        return self.cases - self.ties
+
+    @property
+    def share(self) -> float | None:
+        """Share of the first side among the cases without ties; ``None`` if there are none."""
+        return self.towards / self.pairs if self.pairs else None
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether the mean score, of probabilities, has another side than most cases."""
+        return self.share is not None and (self.mean >= 0.5) != (self.share >= 0.5)
 
     @property
     def ties_clause(self) -> str:

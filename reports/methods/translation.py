@@ -135,6 +135,7 @@ ONE_HOP = MethodReport(
     room=partial(_room_left, OneHop),
     counted=lambda _: "Texts",
     unit=of_hundred,
+    groups=SIDES,
     number=OFF_BALANCE,
     cases=OneHopCases,
 )

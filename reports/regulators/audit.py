@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from assay.document import Json, read_json
@@ -12,6 +12,7 @@ from assay.errors import SpecificationError
 from assay.methods.outcomes.detail import DataDocument, OutcomesAggregation, OutcomesComponent
 from assay.methods.outcomes.suppression import LEAST_SHOWN, PEOPLE
 from assay.methods.shared.outcome_tables.rows import GroupOutcome
+from reports.methods.outcome_tables import certain_rows
 from reports.plain import visible
 from reports.reading import RatingView, read
 
@@ -62,7 +63,8 @@ def read_audit(document: Json) -> Audit:
     rating = read(document)
     if rating.document.masked is None:
         raise SpecificationError("files for regulators are made of the public form of a rating, without small counts")
-    tables = tuple(part for part in rating.document.components if isinstance(part, OutcomesComponent))
+    parts = [part for part in rating.document.components if isinstance(part, OutcomesComponent)]
+    tables = tuple(replace(part, groups=certain_rows(part)) for part in parts)
     return Audit(rating, read_json(OutcomesAggregation, rating.document.aggregation.json, visible).data, tables)
 
 

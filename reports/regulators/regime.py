@@ -13,6 +13,7 @@ from importlib.resources import files
 
 from assay.document import read_json
 from assay.methods.outcomes.detail import OutcomesComponent
+from reports.methods.outcome_tables import may_mask_highest, of_audits
 from reports.pages.page import Grid, Page, Section, plain_cells
 from reports.regulators.audit import MASKED, MASKING, Audit, is_masked
 from reports.regulators.columns import GROUP, Column
@@ -117,7 +118,8 @@ def _table_remarks(table: OutcomesComponent) -> Iterator[str]:
     yield f"Favourable outcome: {table.outcome}."
     reference = next((row for row in table.groups if row.group == table.reference), None)
     if reference is not None:
-        yield f"Ratios and differences are to {reference.group}, the category with the highest rate."
+        those = " of those shown" if may_mask_highest(table) else ""
+        yield f"Ratios and differences are to {reference.group}, the category with the highest rate{those}."
     unknown_count = MASKED if is_masked(table.unknown) else f"{table.unknown.people or 0:,}"
     if unknown_count == "0":
         yield "The category of everybody is known."
@@ -130,7 +132,7 @@ def _table_remarks(table: OutcomesComponent) -> Iterator[str]:
     if table.even_flagged is not None:
         yield (
             "A perfectly even tool with these numbers of people would have a category below four fifths in an "
-            f"estimated {100 * table.even_flagged:.0f} of 100 audits."
+            f"estimated {of_audits(table.even_flagged)}."
         )
 
 

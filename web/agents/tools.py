@@ -194,7 +194,8 @@ class AgencyTools:
         """
         rating = await self._get(context, f"/v1/ratings/{_segment(rating_id)}")
         path = f"/v1/ratings/{_segment(rating_id)}/attestation.json"
-        envelopes = [await self._get(context, path, {"predicate": predicate}) for predicate in PREDICATES]
+        predicates = PREDICATES if rating["declared"] else PREDICATES[:1]  # without a letter there is no test result
+        envelopes = [await self._get(context, path, {"predicate": predicate}) for predicate in predicates]
         keys = read_jwks(await self._get(context, "/.well-known/jwks.json"))
 
         def is_of_agency(key_id: str, signature: bytes, message: bytes) -> bool:

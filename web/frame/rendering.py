@@ -16,7 +16,7 @@ from markupsafe import Markup
 import assay
 from assay.catalog.languages import languages
 from assay.document import Json
-from assay.explain import chance
+from assay.explain import chance, share
 from assay.rating.decision import METHODOLOGY_VERSION
 from reports.methods import report_of
 from web.frame.assets import address_of
@@ -40,7 +40,7 @@ def environment() -> Environment:
     )
     install(jinja, NullTranslations())
     jinja.filters |= {"day": day, "moment": moment, "clock": clock, "percent": percent, "number": number}
-    jinja.filters |= {"language": language, "titled": titled}
+    jinja.filters |= {"language": language, "titled": titled, "share": share}
     jinja.globals |= {"asset": address_of, "version": assay.__version__}
     jinja.globals |= {"methodology": METHODOLOGY_VERSION, "wording": WORDING, "report_of": report_of}
     return jinja

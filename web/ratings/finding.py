@@ -138,7 +138,7 @@ def _evidence_figures(component: Component) -> Iterator[PageFigure | None]:
             yield _figure(picture.title, figures.caption(picture), drawings)
     yield _figure(
         _transitions_heading(component),
-        "Each row is what was sent, each column what came back; the darker, the more.",
+        "Each row is what was sent, or what it was about, each column what came back; the darker, the more.",
         [figures.transition_heatmap(component, "heat")],
     )
     yield _figure(
@@ -149,10 +149,12 @@ def _evidence_figures(component: Component) -> Iterator[PageFigure | None]:
 
 
 def _transitions_heading(component: Component) -> str:
-    """Return a heading with the number of sentences that came back with the value that they were sent with."""
+    """Return a heading with the number of sentences that came back with the value sent, or the table's title."""
     total = sum(sum(counts.values()) for counts in component.transitions.values())
     if not total:
         return "No sentence came back"
+    if component.report.groups:
+        return tables.OF_GROUPS[0]
     kept_count = sum(counts.get(value, 0) for value, counts in component.transitions.items())
     return f"{kept_count:,.0f} of {total:,.0f} sentences came back as they were sent"
 

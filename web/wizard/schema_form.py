@@ -222,7 +222,7 @@ def _text(form: str, value: Any) -> str:
         case "lists":
             return "\n".join(f"{name}: {', '.join(map(str, words))}" for name, words in value.items())
         case "shares":
-            return "\n".join(", ".join(f"{name} {share:g}" for name, share in shares.items()) for shares in value)
+            return "\n".join(", ".join(f"{name} {share}" for name, share in shares.items()) for shares in value)
         case "json":
             return json.dumps(value, ensure_ascii=False, indent=1)
         case "boolean":

@@ -63,6 +63,7 @@ def test_a_notebook_shows_a_rating_with_its_letter_its_probability_and_the_reaso
         ({"letter": None, "declared": False, "probabilities": None, "because": None}, "no letter"),
         ({"letter": None, "declared": False, "probabilities": None, "because": None}, "It follows its input."),
         ({"declared": False}, "not declared · probability 0.9877"),
+        ({"probabilities": {"DSBS": 0.99997}}, "probability >0.9999"),
         ({"withdrawn": {"at": "2026-02-02T00:00:00Z", "reason": "a mistake"}}, "withdrawn: a mistake"),
     ],
 )

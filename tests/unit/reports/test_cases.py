@@ -11,12 +11,15 @@ from statistics import fmean
 import pytest
 
 from assay.experiment import Session, generator
+from assay.methods import rating_of
 from assay.methods.questions.asked import QuestionMetadata, QuestionRecord, recorded_questions
 from assay.methods.questions.method import GroupQuestions
-from assay.model import Choose, Failure, Observation, Probe, Reply, Score, Translate
+from assay.model import Choose, Classify, Failure, Observation, Probe, Reply, Score, Translate
 from assay.rating.document import deciding_effect
 from reports.cases import KINDS, CaseIndex, CaseIndexBuilder
+from reports.cases.profiles import ProfileCases
 from reports.cases.reading import CaseReading
+from reports.cases.written import WrittenCases
 from reports.reading import RatingView
 from store.ratings.experiment_json import dump_method
 from tests.support.reports import document_of, read
@@ -305,3 +308,18 @@ def test_an_answer_to_an_own_question_counts_for_the_stereotype_named_in_the_que
     (case,) = builder.finish().cases
     assert (case.kind, case.part, case.step, case.side) == ("towards", "Age", 1, "the stereotype")
     assert case.difference == pytest.approx(2 / 3)
+
+
+def test_answers_with_values_that_contain_slashes_or_end_alike_belong_to_their_own_value():
+    component = {"name": "output", "values": ["Other", "Unknown/Other"]}
+    profiles = ProfileCases(rating_of({"method": "alternation", "components": [component]}))
+    units = [Observation(Probe(f"7/{value}", Classify("x")), Reply(1.0)) for value in component["values"]]
+    assert [profiles.split(unit) for unit in units] == [("7", "Other"), ("7", "Unknown/Other")]
+    component = {"name": "length", "values": ["he/him", "she/her"]}
+    written = WrittenCases(rating_of({"method": "free-text", "components": [component]}))
+    for unit, expected in {
+        "0/job/8/he/him/0": ("0/job/8/0", "he/him"),
+        "0/job/8/she/her/1": ("0/job/8/1", "she/her"),
+        "judge/0/job/8/he/him/1/she/her": ("0/job/8/1", "judge/he/him/she/her"),
+    }.items():
+        assert written.split(Observation(Probe(unit, Classify("x")), Reply(1.0))) == expected

@@ -16,7 +16,10 @@ from assay.document import as_json
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import run
 from assay.methods import Outcomes, rating_of
+from assay.methods.outcomes.detail import OutcomesComponent
+from reports.methods.outcomes import in_words
 from reports.regulators import AUDIT_FILES, audit_file, write_audit
+from reports.regulators.regime import _table_remarks
 from store.core.errors import HoldsPeople
 from tests.support.markdown_blocks import ROOT
 from tests.support.reports import document_of
@@ -151,6 +154,26 @@ def test_impact_ratios_are_never_relative_to_a_masked_category_and_the_page_ment
     assert "Counts of fewer than 5 people are masked" in page
     rows = {row["Category"]: row["Impact ratio"] for row in table_rows(write_audit("ll144.csv", document))}
     assert rows == {"A": "1.00", "B": "0.67", "few": "–"}
+
+
+def test_no_file_denies_adverse_impact_where_the_category_with_the_highest_rate_may_be_masked():
+    document = audited(people(A=(300, 400), B=(200, 400), C=(290, 400), few=(4, 4)))
+    rows = {row["Category"]: row for row in table_rows(write_audit("eeoc.csv", document))}
+    flags = {name: row["Below four fifths"] for name, row in rows.items()}
+    assert flags == {"A": "–", "B": "yes", "C": "–", "few": "–"}  # B is too low for any highest rate
+    assert {row["P(ratio < .8)"] for row in rows.values()} == {"–"}
+    data = json.loads(write_audit("outcome-audit.json", document))
+    jsonschema.validate(data, SCHEMA)
+    assert {group["group"]: group["flagged"] for group in data["tables"][0]["groups"]}["C"] is None
+    assert "the category with the highest rate of those shown" in write_audit("eeoc.html", document)
+    rating = rating_of(document)
+    text = " ".join(filter(None, in_words(rating, rating.components[0])))
+    assert "(a rate below 80 % of the highest of those shown) flags 1 of 3 groups shown" in text
+
+
+def test_a_chance_of_flags_that_no_simulation_saw_is_fewer_than_1_of_100_audits():
+    (remark,) = [text for text in _table_remarks(OutcomesComponent(even_flagged=0.0)) if "perfectly even" in text]
+    assert remark.endswith("in an estimated fewer than 1 of 100 audits.")
 
 
 def test_audit_data_follow_their_published_schema_and_altered_data_do_not(by_sex):

@@ -8,7 +8,7 @@ from reports.methods import report_of
 from reports.methods.terms import squares_figure
 from reports.outline import commands
 from reports.reading import read
-from reports.units import HUNDREDTHS, Unit, points
+from reports.units import HUNDREDTHS, Unit, amount, points
 from web.wizard.schema_form import fields_of
 
 
@@ -48,3 +48,20 @@ def test_the_table_of_squares_says_that_undecided_pairs_count_half():
         .table.columns[1]
         .endswith(", undecided counted half")
     )
+
+
+def test_a_limit_of_shares_is_written_exactly_so_that_an_effect_beyond_it_does_not_seem_equal_to_it():
+    assert HUNDREDTHS.of(0.02) == "2 of 100"
+    assert [HUNDREDTHS.limit(limit) for limit in (0.015, 0.004, 0.1)] == ["1.5 of 100", "0.4 of 100", "10 of 100"]
+    assert Unit(amount, " kg").limit(0.25) == "0.25 kg"
+
+
+def test_only_a_whole_share_is_written_as_100_of_100():
+    assert [HUNDREDTHS.of(share) for share in (0.994, 0.995, 0.9999, 1.0)] == [
+        "99 of 100",
+        "more than 99 of 100",
+        "more than 99 of 100",
+        "100 of 100",
+    ]
+    assert HUNDREDTHS.of(0.99, 0.9, 0.997) == "99 of 100 (probably between 90 and 100)"
+    assert HUNDREDTHS.of(1.0, 0.996, 1.0) == "100 of 100 (probably between 99 and 100)"

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import httpx
+import numpy as np
 import pytest
 from starlette.requests import Request
 
+from assay.experiment import run
+from assay.methods import VisualStereotype
+from assay.model import Reply
 from service.app import create_app
 from service.http.authentication import DEFAULT_CALLER
 from store.core import migrate
 from store.core.settings import Settings
+from tests.support.reports import document_of
+from tests.support.simulated.image_classifiers import LABELS, _material
 from web import add_pages
 from web.frame.visit import Visit
 from web.own_words.answer import answer_of
@@ -63,3 +69,27 @@ def test_a_result_that_is_open_because_of_too_few_words_states_how_many_are_need
     answer = answer_of({"method": "stereotype-score", "components": [component]})
     assert answer.verdict == "open"
     assert "3 stereotype terms with a usable answer, where 5 are needed" in answer.reasons[0]
+
+
+def test_few_certain_stereotypes_that_outweigh_many_slight_opposites_are_answered_by_their_mean():
+    words, pictures = _material(16, 10, 20)
+    rng = np.random.default_rng(1)
+    first_scores: dict[str, float] = {}
+    for picture in pictures:
+        stereotyped = 0.97 if rng.random() < 0.42 else 0.46  # most pictures are slightly on the other side
+        score = {"neutral": 0.5 + rng.choice([-0.01, 0.01]), "first": stereotyped, "second": 1 - stereotyped}
+        first_scores[picture.image] = score[words.roles[picture.term]]
+
+    def answer(probe):
+        score = first_scores[probe.ask.image]
+        return Reply({"scores": dict(zip(LABELS, (score, 1 - score), strict=True)), "text": None})
+
+    method = VisualStereotype(words=(words,), pictures=pictures)
+    document = document_of(run(method, answer, seed=3), seed=3, target={"name": "t", "kind": "image-classifier"})
+    reason = document["components"][0]["reasons"][0]
+    assert reason["code"] == "sees-stereotypes"
+    assert "gives the stereotyped label; most of all" in reason["text"]
+    bias_answer = answer_of(document)
+    assert bias_answer.verdict == "yes"
+    assert bias_answer.stereotyped.share < 0.5 < bias_answer.stereotyped.mean
+    assert bias_answer.stereotyped.is_contradicted

@@ -8,14 +8,19 @@ import httpx
 import pytest
 from lxml import html
 
+from reports.outline import component_tables
+from reports.reading import read
 from service.app import create_app
 from store.core import migrate
 from store.core.settings import Settings
+from tests.support.reports import document_of, render
+from tests.support.simulated.translators import translator_service
 from web import add_pages
 from web.frame.rendering import environment, titled
 from web.public import pages as public
 from web.ratings import finding
 from web.ratings.pages import line_of_effects
+from web.services.service import history_charts
 from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio
@@ -100,3 +105,26 @@ def test_letter_probabilities_that_visibly_do_not_sum_to_one_are_explained(monke
     verdicts = [SimpleNamespace(letter="BS", probabilities={"BS": share}) for share in (1.0, of_bs)]
     component = SimpleNamespace(sensitivity=dict(zip(("0.05", "0.2"), verdicts, strict=True)))
     assert (finding.UNLOCATED in finding._tolerances_figure(rating, component)) is explained
+
+
+def test_a_one_hop_rating_shows_groups_of_occupations_and_no_sentence_that_came_back_as_it_was_sent():
+    document = document_of(translator_service(0.0, 0.32, 3, hop=True).rate(5), seed=5)
+    component = read(document).components[0]
+    assert finding._transitions_heading(component) == "What sentences about each group of occupations got"
+    table = next(table for table in component_tables(component) if table.heat)
+    assert [row[0] for row in table.rows] == ["about occupations mostly of men", "about occupations mostly of women"]
+    assert table.columns[:3] == ("about", "got he", "got she")
+    report = render("html", document)
+    assert "sentences about occupations mostly of men" in report
+    for words_of_round_trip in ("Kept, flipped, erased", "sentences sent with", "back as", "What was sent"):
+        assert words_of_round_trip not in report
+
+
+def test_a_rating_without_a_letter_has_no_probability_in_the_history_of_a_service():
+    entry = {"withdrawn": None, "method": "round-trip", "attribute": "gender", "since": None, "declared": True}
+    entry |= {"methodology": {"version": "1.3.0"}}
+    without_letter = {**entry, "letter": None, "probabilities": None, "rated_at": "2026-11-02T00:00:00Z"}
+    with_letter = {**entry, "letter": "UCS", "probabilities": {"UCS": 0.98}, "rated_at": "2026-11-01T00:00:00Z"}
+    (chart,) = history_charts([without_letter, with_letter])
+    assert [chance for _, chance in chart["rows"]] == [None, 0.98]
+    assert "no letter – 1.3.0" in chart["svg"]

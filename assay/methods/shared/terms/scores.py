@@ -259,17 +259,21 @@ class TermScores(ABC, Generic[W, T, F, C]):
             facts.update(self._count_favoured(neutral=True, above_half=prefers_first))
             return self.reason(self.codes["first-side"], facts)
         if letter is Letter.UCS:  # its text says how many cases prefer the stereotype
-            return self.reason(self.codes["neither"], facts | self._count_favoured(neutral=False, above_half=True))
+            facts |= self._count_favoured(neutral=False, above_half=True, always=True)
+            return self.reason(self.codes["neither"], facts)
         above_half = stereotype_score > NO_PREFERENCE
         facts.update(self._count_favoured(neutral=False, above_half=above_half))
         facts["terms"] = self._strongest_terms(above_half)
         return self.reason(self.codes["stereotypes" if above_half else "anti-stereotypes"], facts)
 
-    def _count_favoured(self, *, neutral: bool, above_half: bool) -> dict[str, int]:
-        """Count the rows of neutral (or stereotype) terms as `cases`, those above (or below) 1/2 as `favoured`."""
+    def _count_favoured(self, *, neutral: bool, above_half: bool, always: bool = False) -> dict[str, int]:
+        """Count the rows of neutral (or stereotype) terms as `cases`, those above (or below) 1/2 as `favoured`.
+
+        Unless `always`, return no count if `favoured` are at most half of the cases: it would contradict their mean.
+        """
         shares = [float(row.towards or 0.0) for row in self.rows() if (row.list == "neutral") is neutral]
         count = sum(share > NO_PREFERENCE if above_half else share < NO_PREFERENCE for share in shares)
-        return {"cases": len(shares), "favoured": count}
+        return {"cases": len(shares), "favoured": count} if always or 2 * count > len(shares) else {}
 
     def _strongest_terms(self, above_half: bool) -> list[str]:
         """Return up to three terms with the most extreme scores above 1/2, or else below it."""

@@ -19,9 +19,11 @@ class ShownRating(dict[str, object]):
         rating = cast("Rating", self)  # or a `RatingSummary`, which lacks some fields and has a sentence
         letter, withdrawn, because = rating["letter"], rating["withdrawn"], rating.get("because")
         probability = (rating.get("probabilities") or {}).get(letter or "")
+        # an estimate from draws is never certain
+        certainty = ">0.9999" if probability is not None and probability > 0.9999 else f"{probability or 0.0:.4g}"
         facts = [
             "" if rating["declared"] else "not declared",
-            "" if probability is None else f"probability {probability:.4g}",
+            "" if probability is None else f"probability {certainty}",
             f"{rating['method']}, {rating['attribute']}",
             f"withdrawn: {withdrawn['reason']}" if withdrawn else f"valid until {rating['expires_at'][:10]}",
         ]

@@ -206,3 +206,16 @@ def test_a_difference_is_written_as_json():
     assert written["changed"] is False
     assert written["effects"][0]["moved"] == 0
     assert written["inputs"] == [{"what": "seed", "place": "", "before": 7, "after": 8}]
+
+
+@pytest.mark.parametrize(
+    ("declared", "sentence"),
+    [
+        ((True, True), "Both ratings show DSBS."),
+        ((False, False), "Both ratings lean to DSBS; neither declares it."),
+        ((True, False), "Both ratings lean to DSBS; only one declares it."),
+    ],
+)
+def test_two_equal_letters_are_shown_by_both_ratings_only_if_both_are_declared(declared, sentence):
+    before, after = (rating(declared=value) for value in declared)
+    assert difference(before, after).sentences[0] == sentence

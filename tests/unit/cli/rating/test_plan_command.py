@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from assay.rating.plan import Chance, Effort, Plan, Service
+from cli.rating.plan import _plan_lines
 from demo.server import DemoServer
 from store.ratings.experiment_json import parse_method
 from tests.support.commands import run_command
@@ -92,3 +94,9 @@ def test_a_plan_is_made_for_every_kind_of_service(kind):
     assert done.returncode == 0, done.stderr
     plan = json.loads(done.stdout)
     assert plan["at_most"]["questions"] >= plan["questions"] > 0
+
+
+def test_the_chance_of_a_letter_is_never_printed_as_certain():
+    effort = Effort(1, 1, None, None)
+    plan = Plan(effort, effort, (Chance(0.0, 0.0, 1.0), Chance(1.0, 0.1, 0.001)), None)
+    assert any("true effect: >99 % at 0, <1 % at 0.1." in line for line in _plan_lines("", plan, Service(), []))
