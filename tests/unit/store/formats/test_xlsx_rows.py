@@ -193,6 +193,20 @@ def test_decisions_of_a_spreadsheet_are_counted_as_those_of_the_same_csv():
     assert {**counted, "digest": ""} == {**expected, "digest": ""}
 
 
+@pytest.mark.parametrize("decimal", [None, "comma"])
+def test_numbers_of_a_spreadsheet_keep_their_value_beside_texts_with_decimal_commas(decimal):
+    rows = [["sex", "score", "weight"], ["F", "0,5", 1], ["M", 2.5, 1.125], ["M", "2,5", 1]]
+    counted = read_decisions(io.BytesIO(book(rows)), XLSX, ["sex"], score="score", weight="weight", decimal=decimal)
+    assert sorted(zip(counted["scores"], counted["weights"], strict=True)) == [(0.5, 1.0), (2.5, 2.125)]
+
+
+def test_a_column_of_a_spreadsheet_can_be_a_group_and_a_score():
+    content = book([["points", "hired"], [1.5, "yes"], ["1,5", "no"], [2, "no"], ["2", "no"]])
+    counted = read_decisions(io.BytesIO(content), XLSX, ["points", "hired"], score="points")
+    assert counted["columns"][0]["values"] == ("1.5", "1,5", "2")
+    assert sorted(zip(counted["scores"], counted["counts"], strict=True)) == [(1.5, 1), (1.5, 1), (2.0, 2)]
+
+
 def test_a_word_in_the_scores_of_a_spreadsheet_is_named_with_its_row():
     with pytest.raises(SpecificationError, match="line 3, column 'score': 'high' is not a number"):
         read_decisions(io.BytesIO(book([*PEOPLE[:2], ["M", "no", "high"]])), XLSX, ["sex"], score="score")
