@@ -12,6 +12,7 @@ import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from tokenize import TokenError
 from typing import IO, Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
@@ -20,6 +21,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from assay.document import JsonObject
+from assay.errors import SpecificationError
 from store.formats.csv_rows import LONGEST_LINE_BYTES, decode_line, refuse_other_formats
 from store.formats.refusal import Unreadable, shown
 
@@ -34,6 +36,8 @@ BLOCK_BYTES = 4 << 20
 _END_RECORD = struct.Struct("<4s4H2LH")
 """Last record of a ZIP file: signature, disks, entries, size and offset of the table, comment."""
 
+DAMAGE = (BadZipFile, zlib.error, struct.error, EOFError, LookupError, OverflowError, RuntimeError, SyntaxError)
+DAMAGE += (SystemError, TokenError, TypeError, ValueError)
 
 Block = tuple[Sequence[str], NDArray[np.floating[Any]]]
 """A block of words and their vectors, shape (words, dims)."""
@@ -56,10 +60,12 @@ def blocks(file: BinaryIO) -> Iterator[Block]:
 
 @contextmanager
 def _translate_zip_errors() -> Iterator[None]:
-    """Raise `Unreadable` for errors of the ZIP reader."""
+    """Raise `Unreadable` for errors of the readers of ZIP archives and of arrays."""
     try:
         yield
-    except (BadZipFile, zlib.error, EOFError, struct.error):
+    except SpecificationError:  # a `ValueError`, and already with its message
+        raise
+    except DAMAGE:
         raise Unreadable("this is not an npz archive, or it is damaged; write it with numpy.savez") from None
 
 

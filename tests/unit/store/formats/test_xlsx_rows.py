@@ -72,6 +72,13 @@ def test_rich_and_escaped_texts_are_read_without_their_phonetic_guides():
 
 def test_true_and_false_are_read_as_the_spreadsheet_shows_them():
     assert columns_of(book([["hired"], [True], [False]])) == {"hired": ("text", ["TRUE", "FALSE"])}
+    cells = [["sex", "hired"], *(["F", Xml(f'<c r="{{at}}" t="b"><v>{text}</v></c>')] for text in ("TRUE", "false", ""))]
+    assert columns_of(book(cells))["hired"] == ("text", ["TRUE", "FALSE", None])
+
+
+def test_a_date_cell_without_a_date_is_empty():
+    cells = [["F", Xml(f'<c r="{{at}}" t="d"><v>{text}</v></c>')] for text in ("", "T00:00:00", "2026-01-01T00:00:00")]
+    assert columns_of(book([["sex", "day"], *cells]))["day"] == ("text", [None, None, "2026-01-01"])
 
 
 @pytest.mark.parametrize(("code", "serial", "shown"), [
@@ -319,6 +326,20 @@ REFUSED = {
     ),
     "CSV named xlsx": (b"sex,hired\nF,yes\n", "this is not an xlsx file, or it is damaged"),
     "nothing": (b"", "this is not an xlsx file"),
+}
+
+REFUSED |= {
+    f"a {what} that is {content}": (
+        book([["a"], [Xml(f'<c r="{{at}}" t="{kind}"><v>{content}</v></c>')]]),
+        f"line 2, column 'a': '{content}' is no",
+    )
+    for what, kind, content in [
+        ("truth value", "b", "yes"),
+        ("truth value", "b", "2"),
+        ("number", "n", "1_000"),
+        ("number", "n", "\uff11\uff12"),
+        ("number", "n", "nan"),
+    ]
 }
 
 
