@@ -42,9 +42,7 @@ def patched(position: int, replacement: bytes) -> bytes:
 
 DAMAGED = {
     "words without width": archive(with_header("{'descr': '<U0', 'fortran_order': False, 'shape': (), }")),
-    "a negative length": archive(
-        NO_WORDS, with_header("{'descr': '<f4', 'fortran_order': True, 'shape': (0, -3), }")
-    ),
+    "a negative length": archive(NO_WORDS, with_header("{'descr': '<f4', 'fortran_order': True, 'shape': (0, -3), }")),
     "a very large length": archive(
         NO_WORDS, with_header(f"{{'descr': '<f4', 'fortran_order': True, 'shape': (0, {10**23}), }}")
     ),

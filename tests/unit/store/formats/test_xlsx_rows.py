@@ -72,8 +72,8 @@ def test_rich_and_escaped_texts_are_read_without_their_phonetic_guides():
 
 def test_true_and_false_are_read_as_the_spreadsheet_shows_them():
     assert columns_of(book([["hired"], [True], [False]])) == {"hired": ("text", ["TRUE", "FALSE"])}
-    cells = [["sex", "hired"], *(["F", Xml(f'<c r="{{at}}" t="b"><v>{text}</v></c>')] for text in ("TRUE", "false", ""))]
-    assert columns_of(book(cells))["hired"] == ("text", ["TRUE", "FALSE", None])
+    cells = [["F", Xml(f'<c r="{{at}}" t="b"><v>{text}</v></c>')] for text in ("TRUE", "false", "")]
+    assert columns_of(book([["sex", "hired"], *cells]))["hired"] == ("text", ["TRUE", "FALSE", None])
 
 
 def test_a_date_cell_without_a_date_is_empty():

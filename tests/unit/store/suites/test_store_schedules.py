@@ -54,6 +54,18 @@ def run(database, bounds=PLENTY):
         return schedules.run_due(c, bounds)
 
 
+def test_a_due_schedule_whose_method_no_longer_exists_records_why_and_does_not_prevent_others(
+    database, scheduled, later
+):
+    unfit = scheduled(author={**TARGET, "name": "Author"}, experiment={"method": "removed-plug-in"})
+    later(unfit, 7200)
+    later(scheduled(), 3601)
+    schedule, ran = run(database)
+    assert (schedule.id, ran.made_id, ran.code) == (unfit.id, None, "schedule-unfit")
+    assert "removed-plug-in" in schedule.last_failure
+    assert run(database)[1].made_id is not None
+
+
 def test_a_due_schedule_creates_exactly_one_job(database, scheduled, later):
     schedule = scheduled()
     assert run(database) is None
