@@ -54,6 +54,13 @@ class PageQuery(QueryModel):
         """Return the key in the cursor, after which the page begins; ``None`` for the first page."""
         return None if self.cursor is None else open_cursor(self.cursor, list_name, self.filters())
 
+    def number_in_cursor(self, list_name: str) -> int:
+        """Return the number after which the page of a numbered list begins; 0 for the first page."""
+        number, _ = self.cursor_key(list_name) or (0, "")
+        if number >= 2**31:  # forged: larger than the integers of the column
+            raise bad_cursor()
+        return number
+
 
 Fields = Annotated[
     Literal["summary", "full"], Field(description="The main fields of each row, or everything (`full`), which is long.")
@@ -104,8 +111,13 @@ def open_cursor(cursor: str, list_name: str, filters: Json) -> Key:
         number, row_id, checksum = 0, "", None  # no list has this checksum
     # a forged key may hold what the database cannot compare
     if checksum != _checksum(list_name, filters) or not 0 <= number < 2**63 or "\x00" in row_id:
-        raise Problem("bad-cursor", errors=[{"parameter": "cursor", "detail": "not a cursor of this list"}])
+        raise bad_cursor()
     return number, row_id
+
+
+def bad_cursor() -> Problem:
+    """Return the problem for a cursor that was not made for the list."""
+    return Problem("bad-cursor", errors=[{"parameter": "cursor", "detail": "not a cursor of this list"}])
 
 
 @dataclass(frozen=True)

@@ -257,7 +257,7 @@ async def follow_job(
 async def list_observations(lists: Lists, job: FoundJob, service: ServiceDependency, query: Paging) -> Response:
     """List the questions with their replies, in the order of recording."""
     list_name = f"observations of {job.id}"
-    after, _ = query.cursor_key(list_name) or (0, "")  # the key of an observation is (its number, "")
+    after = query.number_in_cursor(list_name)
     rows = await service.database.read(observations.page, job.id, after, query.limit + 1)
     page = Page.of(rows, query.limit, key=lambda row: (row.seq, ""))
     return lists.response(query, list_name, page, [ObservationView.of(row) for row in page.rows])

@@ -224,7 +224,7 @@ async def list_evidence(
     `next_cursor` continues it.
     """
     list_name = f"observations of {rating.id}"
-    after, _ = query.cursor_key(list_name) or (0, "")  # the key of an observation is (its number, "")
+    after = query.number_in_cursor(list_name)
     criteria = observations.ObservationFilter(**query.filters())
     rows, last_seq = await service.database.read(observations.search, rating.job_id, criteria, after, query.limit)
     views = ObservationView.of_rows(rows, await thumbnails_of(service, rating.id, caller.tenant, rows))

@@ -36,8 +36,10 @@ BLOCK_BYTES = 4 << 20
 _END_RECORD = struct.Struct("<4s4H2LH")
 """Last record of a ZIP file: signature, disks, entries, size and offset of the table, comment."""
 
-DAMAGE = (BadZipFile, zlib.error, struct.error, EOFError, LookupError, OverflowError, RuntimeError, SyntaxError)
-DAMAGE += (SystemError, TokenError, TypeError, ValueError)
+DAMAGE = (
+    *(BadZipFile, zlib.error, struct.error, EOFError, LookupError, OverflowError),
+    *(RuntimeError, SyntaxError, SystemError, TokenError, TypeError, ValueError),
+)
 
 Block = tuple[Sequence[str], NDArray[np.floating[Any]]]
 """A block of words and their vectors, shape (words, dims)."""
