@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, nullcontext
@@ -108,7 +109,8 @@ class Placement:
                 await service.event_stream.wait_for_end(job.id, wait)
                 answer = await service.database.write(_answer_after_wait, job, show, self.repeat)
         response = await self.response_of(answer)
-        if wait and b'"status":"succeeded"' in answer.body:  # a repeated request has only the stored bytes
+        # a repeated request has only the stored bytes
+        if wait and json.loads(answer.body).get("status") == "succeeded":
             response.status_code = status_if_succeeded
         return response
 
