@@ -265,15 +265,25 @@ def add(
 
 
 def replace(
-    c: Connection, schedule_id: str, tenant: str, name: str, orders: Orders, recurrence: Recurrence, *, paused: bool
+    c: Connection,
+    schedule_id: str,
+    tenant: str,
+    name: str | None = None,
+    orders: Orders | None = None,
+    recurrence: Recurrence | None = None,
+    *,
+    paused: bool | None = None,
 ) -> StoredSchedule | None:
-    """Change a schedule, and pause it if `paused`; return ``None`` if the tenant has no such schedule.
+    """Change a schedule, which keeps what is ``None``; return ``None`` if the tenant has no such schedule.
 
     If the recurrence changes or a pause ends, the next run is computed from now, without missed runs. Raises as `add`.
     """
     stored_schedule = ROWS.lock(c, schedule_id, tenant)
     if stored_schedule is None:
         return None
+    name, orders = name or stored_schedule.name, orders or stored_schedule.orders
+    recurrence = recurrence or stored_schedule.recurrence
+    paused = stored_schedule.paused if paused is None else paused
     if orders.request != stored_schedule.orders.request:
         _refuse_second_watch(c, tenant, orders, own_id=schedule_id)
     now = read_clock(c)

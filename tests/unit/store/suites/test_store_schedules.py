@@ -142,6 +142,15 @@ def test_resumed_schedule_skips_missed_runs(database, scheduled, later):
     assert run(database) is None
 
 
+def test_a_change_of_a_schedule_keeps_what_it_does_not_name(database, scheduled):
+    schedule = scheduled()
+    with database.write() as c:
+        schedules.replace(c, schedule.id, "acme", paused=True)
+        changed = schedules.replace(c, schedule.id, "acme", "new")
+    assert (changed.name, changed.paused) == ("new", True)
+    assert (changed.orders, changed.recurrence) == (schedule.orders, schedule.recurrence)
+
+
 def test_a_schedule_with_a_new_interval_next_runs_one_interval_after_the_change(database, scheduled):
     schedule = scheduled()
     with database.write() as c:
