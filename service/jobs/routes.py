@@ -109,8 +109,7 @@ class Placement:
                 await service.event_stream.wait_for_end(job.id, wait)
                 answer = await service.database.write(_answer_after_wait, job, show, self.repeat)
         response = await self.response_of(answer)
-        # a repeated request has only the stored bytes
-        if wait and json.loads(answer.body).get("status") == "succeeded":
+        if wait and json.loads(answer.body).get("status") == "succeeded":  # a repeat has only the stored bytes
             response.status_code = status_if_succeeded
         return response
 
@@ -259,7 +258,7 @@ async def follow_job(
 async def list_observations(lists: Lists, job: FoundJob, service: ServiceDependency, query: Paging) -> Response:
     """List the questions with their replies, in the order of recording."""
     list_name = f"observations of {job.id}"
-    after = query.number_in_cursor(list_name)
+    after, _ = query.cursor_key(list_name, end=2**31) or (0, "")  # the key of an observation is (its number, "")
     rows = await service.database.read(observations.page, job.id, after, query.limit + 1)
     page = Page.of(rows, query.limit, key=lambda row: (row.seq, ""))
     return lists.response(query, list_name, page, [ObservationView.of(row) for row in page.rows])

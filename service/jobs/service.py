@@ -165,8 +165,10 @@ def _place_order(
     return once(c, repeat, find_or_add_job, is_final=lambda placed: not waits or placed.job.finished)
 
 
-def as_rated(job: NewJob, rating: StoredRating) -> NewJob:
-    """Return a job with the experiment and the seed of the rating that answers it, which the finished job shows."""
+def as_rated(job: NewJob, rating: StoredRating | None) -> NewJob:
+    """Return a job with the experiment and the seed of the rating that answers it, if any, which the job then shows."""
+    if rating is None:
+        return job
     own_rating = rating.seen_by(job.tenant).rating
     seed = job.seed if own_rating.seed is None else own_rating.seed
     return replace(job, seed=seed, experiment=dict(own_rating.experiment))

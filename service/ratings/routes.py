@@ -224,7 +224,7 @@ async def list_evidence(
     `next_cursor` continues it.
     """
     list_name = f"observations of {rating.id}"
-    after = query.number_in_cursor(list_name)
+    after, _ = query.cursor_key(list_name, end=2**31) or (0, "")  # the key of an observation is (its number, "")
     criteria = observations.ObservationFilter(**query.filters())
     rows, last_seq = await service.database.read(observations.search, rating.job_id, criteria, after, query.limit)
     views = ObservationView.of_rows(rows, await thumbnails_of(service, rating.id, caller.tenant, rows))

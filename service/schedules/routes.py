@@ -71,11 +71,10 @@ async def change_schedule(
     row: OwnSchedule, body: ScheduleChange, service: ServiceDependency, caller: Writer
 ) -> Response:
     """Change, pause or resume a schedule. Omitted fields stay; a new `cron` or `interval_s` begins now."""
-    recurrence = orders = None
+    recurrence = None
     if body.cron is not None or body.interval_s is not None:
         recurrence = checked_recurrence(service, body.cron, body.interval_s)
-    if body.request is not None:
-        orders = await prepared_orders(service, caller, body.request)
+    orders = None if body.request is None else await prepared_orders(service, caller, body.request)
     schedule = await service.database.write(
         schedules.replace, row.id, caller.tenant, body.name, orders, recurrence, paused=body.paused
     )

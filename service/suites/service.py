@@ -281,7 +281,10 @@ def _add_suite(
         new_jobs = [job for job, rating_id in wanted_jobs if rating_id is None]
         _refuse_too_many(c, tenant, new_jobs, max_active)
         domains.check(c, tenant, *(target for job in new_jobs for target in (job.target, job.author)))
-        jobs.add_all(c, [(_as_rated(c, job, rating_id), rating_id) for job, rating_id in wanted_jobs])
+        rating_of = {
+            rating_id: ratings.find(c, rating_id, tenant) for _, rating_id in wanted_jobs if rating_id is not None
+        }
+        jobs.add_all(c, [(as_rated(job, rating_of.get(rating_id or "")), rating_id) for job, rating_id in wanted_jobs])
         joined_ids = sorted(set(job_ids) - {job.id for job, _ in wanted_jobs})  # jobs of earlier requests
         suite_state = read_suite(c, suites.add(c, _new_suite(tenant, plan, job_ids, joined_ids)).id, tenant)
         assert suite_state is not None  # noqa: S101  the suite was just stored
@@ -323,12 +326,6 @@ def _settle_jobs(plan: Plan, known_work: dict[str, ReusableWork]) -> tuple[list[
         shared_job, _ = wanted_jobs.setdefault(job.request_digest, (job, rating_id))
         job_ids.append(shared_job.id)
     return list(wanted_jobs.values()), job_ids
-
-
-def _as_rated(c: Connection, job: NewJob, rating_id: str | None) -> NewJob:
-    """Return a job as `as_rated` does if a rating answers it, otherwise unchanged."""
-    rating = None if rating_id is None else ratings.find(c, rating_id, job.tenant)
-    return job if rating is None else as_rated(job, rating)
 
 
 def _joins_running_job(job: NewJob, work: ReusableWork) -> bool:

@@ -78,9 +78,8 @@ def read_decisions(
             cell_text = shown(text) if text else "an empty cell"
             raise Unreadable(f"{cell_text} is not {expected}", line=lines[row_index], column=name)
     # by column: its texts and the code of each row; the code 0 of an empty cell becomes -1, which means unknown
-    texts_and_codes = {
-        name: ([*map(as_text, coding_of[name].cells[1:])], coding_of[name].all_codes - 1) for name in text_columns
-    }
+    codings = [coding_of[name] for name in text_columns]
+    texts_and_codes = {each.name: ([*map(as_text, each.cells[1:])], each.all_codes - 1) for each in codings}
     clusters = _number_clusters(coding_of[cluster].all_codes) if cluster else None
     scores, weights = numbers_of.get(score), numbers_of.get(weight)
     return asdict(DecisionTable.counted(digest, texts_and_codes, scores, clusters=clusters, weights=weights, cuts=cuts))
@@ -118,10 +117,7 @@ def _code_rows(rows: TableFile, codings: Sequence[_Coding], on_rows: Callable[[i
 
 
 class _Coding:
-    """A column as integer codes, one code for each different text; code 0 is an empty cell.
-
-    Without `max_values` it is a column of numbers, whose cells that are numbers already keep their value.
-    """
+    """A column as codes, one for each different text, or number without `max_values`; code 0 is an empty cell."""
 
     def __init__(self, name: str, column_index: int, max_values: int | None) -> None:
         self.name, self.column_index, self._max_values = name, column_index, max_values

@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 import math
 import struct
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from tokenize import TokenError
 from typing import IO, Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
@@ -36,10 +34,6 @@ BLOCK_BYTES = 4 << 20
 _END_RECORD = struct.Struct("<4s4H2LH")
 """Last record of a ZIP file: signature, disks, entries, size and offset of the table, comment."""
 
-DAMAGE = (
-    *(BadZipFile, zlib.error, struct.error, EOFError, LookupError, OverflowError),
-    *(RuntimeError, SyntaxError, SystemError, TokenError, TypeError, ValueError),
-)
 
 Block = tuple[Sequence[str], NDArray[np.floating[Any]]]
 """A block of words and their vectors, shape (words, dims)."""
@@ -65,9 +59,9 @@ def _translate_zip_errors() -> Iterator[None]:
     """Raise `Unreadable` for errors of the readers of ZIP archives and of arrays."""
     try:
         yield
-    except SpecificationError:  # a `ValueError`, and already with its message
+    except (SpecificationError, MemoryError):  # already with its message, or a limit of the process
         raise
-    except DAMAGE:
+    except Exception:  # noqa: BLE001  damage raises a dozen types, from `zlib.error` to `SystemError`
         raise Unreadable("this is not an npz archive, or it is damaged; write it with numpy.savez") from None
 
 

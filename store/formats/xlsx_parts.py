@@ -342,9 +342,7 @@ class Sheet:
 
     def _parse_number(self, text: str, index: int, style: str | None) -> Field:
         """Return a number, or the text of a date or time if the style of the cell is a format of dates or times."""
-        if not NUMBER.fullmatch(text.strip()):  # `float` also reads 1_000 and digits of other scripts
-            raise ValueError(f"{shown(text)} is not a number")
-        number = float(text)
+        number = float(text) if NUMBER.fullmatch(text.strip()) else math.nan  # `float` would also read 1_000
         if style is not None and (meaning := self._workbook.formats.get(style)):
             if meaning != "percent":
                 return moment(number, meaning, from_1904=self._workbook.from_1904)

@@ -362,17 +362,13 @@ def _run(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> ScheduledRu
     """Add the jobs of one run, or return the reason why no job was added."""
     try:
         return _add_jobs(c, schedule, bounds)
-    except sentinels.UNFIT as error:
-        return ScheduledRun(made_id=None, code=error.code, failure=str(error))
-    except SpecificationError as error:  # such as a method of a plug-in that was removed
-        return ScheduledRun(made_id=None, code=WatchUnfit.code, failure=str(error))
+    except (*sentinels.UNFIT, SpecificationError) as error:  # such as a method of a plug-in that was removed
+        code = WatchUnfit.code if isinstance(error, SpecificationError) else error.code
+        return ScheduledRun(made_id=None, code=code, failure=str(error))
 
 
 def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> ScheduledRun:
-    """Add the jobs of one run unless a limit forbids them; raise `UNFIT` or `SpecificationError` if they are invalid.
-
-    Errors are raised before a job is added.
-    """
+    """Add the jobs of one run unless a limit forbids it; raise `UNFIT` or `SpecificationError` before adding any."""
     orders = schedule.orders
     first_template = orders.jobs[0]  # the jobs of a suite have the same target, author and visibility
     target = describe_now(c, schedule.tenant, first_template["target_id"], first_template["target"])
