@@ -40,7 +40,7 @@ async def list_cases(
     although `next_cursor` continues it. `counts` are those of the whole rating. Recorded decisions have no cases.
     """
     list_name = f"cases of {rating.id}"
-    start, _ = query.cursor_key(list_name) or (0, "")  # the key of a case is (its position, "")
+    start, _ = query.cursor_key(list_name, end=2**31) or (0, "")  # the key of a case is (its position, "")
     index = await case_index(service, rating)
     matches, next_start = await page_of(service, rating, index, query, start)
     thumbnails = await thumbnails_of(service, rating.id, caller.tenant, [row for _, rows in matches for row in rows])

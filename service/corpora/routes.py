@@ -150,7 +150,7 @@ async def list_corpus_items(
 ) -> Response:
     """List the sentences or pictures of a corpus, in the order of their addition."""
     list_name = f"items of {row.id}"
-    after, _ = query.cursor_key(list_name) or (0, "")  # the key of an item is (its number, "")
+    after, _ = query.cursor_key(list_name, end=2**31) or (0, "")  # the key of an item is (its number, "")
     rows = await service.database.read(corpus_items.page, row.id, after, query.limit + 1, **query.filters())
     page = Page.of(rows, query.limit, key=lambda item: (item.seq, ""))
     return lists.response(query, list_name, page, [ItemView.of(item) for item in page.rows])

@@ -271,12 +271,13 @@ def edited_item(corpus: StoredCorpus, old_item: StoredItem, change: ItemChange) 
     item = NewItem(change.text or old_item.text, change.group_term, change.attribute_term)
     if corpus.rules is not None:
         return with_terms(words_of(corpus.rules), item)
-    # a new text may contain other terms than the old text, so the terms are kept only if the text is unchanged
+    # a new text may contain other terms than the old text, and has another counterpart
     is_same_text = change.text is None
     return replace(
         item,
         group_term=item.group_term or (old_item.group_term if is_same_text else None),
         attribute_term=item.attribute_term or (old_item.attribute_term if is_same_text else None),
+        counterpart=old_item.counterpart if is_same_text else None,
     )
 
 

@@ -50,9 +50,9 @@ class PageQuery(QueryModel):
         """Return the filters: every parameter except `limit`, `cursor` and `fields`."""
         return self.model_dump(exclude={"limit", "cursor", "fields"})
 
-    def cursor_key(self, list_name: str) -> Key | None:
-        """Return the key in the cursor, after which the page begins; ``None`` for the first page."""
-        return None if self.cursor is None else open_cursor(self.cursor, list_name, self.filters())
+    def cursor_key(self, list_name: str, end: int = 2**63) -> Key | None:
+        """Return the key in the cursor, after which the page begins, its number below `end`; ``None`` at first."""
+        return None if self.cursor is None else open_cursor(self.cursor, list_name, self.filters(), end)
 
 
 Fields = Annotated[
@@ -94,7 +94,7 @@ def make_cursor(key: Key, list_name: str, filters: Json) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def open_cursor(cursor: str, list_name: str, filters: Json) -> Key:
+def open_cursor(cursor: str, list_name: str, filters: Json, end: int = 2**63) -> Key:
     """Parse a cursor of `make_cursor`; raise ``bad-cursor`` if it was made for another list or other filters."""
     try:
         padded_cursor = cursor + "=" * (-len(cursor) % 4)  # the padding that `make_cursor` removed
@@ -103,7 +103,7 @@ def open_cursor(cursor: str, list_name: str, filters: Json) -> Key:
     except (binascii.Error, ValueError, TypeError, OverflowError, RecursionError):
         number, row_id, checksum = 0, "", None  # no list has this checksum
     # a forged key may hold what the database cannot compare
-    if checksum != _checksum(list_name, filters) or not 0 <= number < 2**63 or "\x00" in row_id:
+    if checksum != _checksum(list_name, filters) or not 0 <= number < end or "\x00" in row_id:
         raise Problem("bad-cursor", errors=[{"parameter": "cursor", "detail": "not a cursor of this list"}])
     return number, row_id
 

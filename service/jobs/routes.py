@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, nullcontext
@@ -108,7 +109,7 @@ class Placement:
                 await service.event_stream.wait_for_end(job.id, wait)
                 answer = await service.database.write(_answer_after_wait, job, show, self.repeat)
         response = await self.response_of(answer)
-        if wait and b'"status":"succeeded"' in answer.body:  # a repeated request has only the stored bytes
+        if wait and json.loads(answer.body).get("status") == "succeeded":  # a repeat has only the stored bytes
             response.status_code = status_if_succeeded
         return response
 
@@ -257,7 +258,7 @@ async def follow_job(
 async def list_observations(lists: Lists, job: FoundJob, service: ServiceDependency, query: Paging) -> Response:
     """List the questions with their replies, in the order of recording."""
     list_name = f"observations of {job.id}"
-    after, _ = query.cursor_key(list_name) or (0, "")  # the key of an observation is (its number, "")
+    after, _ = query.cursor_key(list_name, end=2**31) or (0, "")  # the key of an observation is (its number, "")
     rows = await service.database.read(observations.page, job.id, after, query.limit + 1)
     page = Page.of(rows, query.limit, key=lambda row: (row.seq, ""))
     return lists.response(query, list_name, page, [ObservationView.of(row) for row in page.rows])

@@ -156,15 +156,22 @@ def _place_order(
         is_new = rating is None and job is None
         if is_new and not permitted:
             raise RateNotTaken
-        if rating is not None:  # a finished job shows the experiment and seed of the rating that answers it
-            own_rating = rating.seen_by(order.job.tenant).rating
-            seed = order.job.seed if own_rating.seed is None else own_rating.seed
-            job = jobs.add_finished(c, replace(order.job, seed=seed, experiment=dict(own_rating.experiment)), rating.id)
+        if rating is not None:
+            job = jobs.add_finished(c, as_rated(order.job, rating), rating.id)
         elif job is None:
             job = jobs.add(c, order.job)
         return show(job, rating, jobs_before), PlacedJob(job, is_new)
 
     return once(c, repeat, find_or_add_job, is_final=lambda placed: not waits or placed.job.finished)
+
+
+def as_rated(job: NewJob, rating: StoredRating | None) -> NewJob:
+    """Return a job with the experiment and the seed of the rating that answers it, if any, which the job then shows."""
+    if rating is None:
+        return job
+    own_rating = rating.seen_by(job.tenant).rating
+    seed = job.seed if own_rating.seed is None else own_rating.seed
+    return replace(job, seed=seed, experiment=dict(own_rating.experiment))
 
 
 def _find_existing(c: Connection, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:

@@ -224,7 +224,7 @@ async def list_evidence(
     `next_cursor` continues it.
     """
     list_name = f"observations of {rating.id}"
-    after, _ = query.cursor_key(list_name) or (0, "")  # the key of an observation is (its number, "")
+    after, _ = query.cursor_key(list_name, end=2**31) or (0, "")  # the key of an observation is (its number, "")
     criteria = observations.ObservationFilter(**query.filters())
     rows, last_seq = await service.database.read(observations.search, rating.job_id, criteria, after, query.limit)
     views = ObservationView.of_rows(rows, await thumbnails_of(service, rating.id, caller.tenant, rows))
@@ -354,10 +354,10 @@ async def _read_annotations(request: Request, service: Service, rating: StoredRa
 
 
 def _rating_headers(rating: StoredRating, notes: Annotations, *, expired: bool = False) -> dict[str, str]:
-    """Return the headers of a rating; the entity tag depends on its state, its annotations `notes` and `expired`."""
+    """Return the headers of a rating; the entity tag depends on its state, `notes`, `expired` and Assay's version."""
     states = {"withdrawn": rating.withdrawn_at is not None, "expired": expired}
     suffix = "".join(f"-{state}" for state, holds in states.items() if holds)
-    return headers_of(rating, f"{rating.visibility}{suffix}{notes.tag}")
+    return headers_of(rating, f"{rating.visibility}{suffix}{notes.tag}-{assay.__version__}")
 
 
 def _candidate(rating: StoredRating) -> JsonObject:

@@ -71,14 +71,12 @@ async def change_schedule(
     row: OwnSchedule, body: ScheduleChange, service: ServiceDependency, caller: Writer
 ) -> Response:
     """Change, pause or resume a schedule. Omitted fields stay; a new `cron` or `interval_s` begins now."""
-    recurrence = row.recurrence
+    recurrence = None
     if body.cron is not None or body.interval_s is not None:
         recurrence = checked_recurrence(service, body.cron, body.interval_s)
-    orders = row.orders if body.request is None else await prepared_orders(service, caller, body.request)
-    name = row.name if body.name is None else body.name
-    paused = row.paused if body.paused is None else body.paused
+    orders = None if body.request is None else await prepared_orders(service, caller, body.request)
     schedule = await service.database.write(
-        schedules.replace, row.id, caller.tenant, name, orders, recurrence, paused=paused
+        schedules.replace, row.id, caller.tenant, body.name, orders, recurrence, paused=body.paused
     )
     schedule = existing(schedule, "schedule", row.id)
     return tagged(ScheduleView.of(schedule), _etag(schedule))

@@ -17,7 +17,7 @@ from service.http.authentication import Caller
 from service.http.idempotency import Repeatable, is_known, once, store_answer
 from service.http.json import Answer
 from service.http.problems import Problem
-from service.jobs.service import count_active, permit, refuse_cooling, too_many_jobs
+from service.jobs.service import as_rated, count_active, permit, refuse_cooling, too_many_jobs
 from service.suites.planning import Plan
 from service.suites.schemas import CellView, Progress, RowView, ServiceView, SuiteLine, SuiteView, WorstView
 from store.core.database import Connection
@@ -281,7 +281,10 @@ def _add_suite(
         new_jobs = [job for job, rating_id in wanted_jobs if rating_id is None]
         _refuse_too_many(c, tenant, new_jobs, max_active)
         domains.check(c, tenant, *(target for job in new_jobs for target in (job.target, job.author)))
-        jobs.add_all(c, wanted_jobs)
+        rating_of = {
+            rating_id: ratings.find(c, rating_id, tenant) for _, rating_id in wanted_jobs if rating_id is not None
+        }
+        jobs.add_all(c, [(as_rated(job, rating_of.get(rating_id or "")), rating_id) for job, rating_id in wanted_jobs])
         joined_ids = sorted(set(job_ids) - {job.id for job, _ in wanted_jobs})  # jobs of earlier requests
         suite_state = read_suite(c, suites.add(c, _new_suite(tenant, plan, job_ids, joined_ids)).id, tenant)
         assert suite_state is not None  # noqa: S101  the suite was just stored

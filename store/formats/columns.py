@@ -235,7 +235,7 @@ def settle_decimals(tallies: Sequence[ColumnTally], decimal: DecimalSign | None,
         example = tally.ambiguous_number(european=european)
         if example is not None:
             readings = " or ".join(str(number_text(without_typography(example), reading)) for reading in DECIMALS)
-            remedy = "state the decimal sign: decimal=point or decimal=comma"
+            remedy = "state the decimal sign: decimal=point or decimal=comma; in Parquet, store numbers"
             raise Unreadable(f"{shown(example)} may be {readings}; {remedy}", column=tally.name)
 
 

@@ -61,24 +61,25 @@ def read_decisions(
     text_columns = list(dict.fromkeys(columns))  # without repetitions
     _check_columns((*text_columns, *number_columns, *([cluster] if cluster else [])), names)
     max_values = {**dict.fromkeys(text_columns, MOST_VALUES), **({cluster: MOST_ROWS} if cluster else {})}
-    coded_columns = dict.fromkeys((*max_values, *number_columns))  # each column once
-    codings = [_Coding(name, names.index(name), max_values.get(name)) for name in coded_columns]
-    lines = _code_rows(rows, codings, on_rows)
-    coding_of = {coding.name: coding for coding in codings}
+    coding_of = {name: _Coding(name, names.index(name), limit) for name, limit in max_values.items()}
+    # a column of texts and of numbers is coded twice: the text 1,5 and the number 1.5 are read in different ways
+    number_coding_of = {name: _Coding(name, names.index(name), None) for name in number_columns}
+    lines = _code_rows(rows, (*coding_of.values(), *number_coding_of.values()), on_rows)
     # semicolons separate cells where the comma is the decimal sign
     european = isinstance(rows, CsvRows) and rows.dialect.separator == ";"
-    numbers_of = _parse_numbers([coding_of[name] for name in number_columns], unknown, decimal, european=european)
+    numbers_of = _parse_numbers(list(number_coding_of.values()), unknown, decimal, european=european)
     for name, numbers in numbers_of.items():
         unusable, expected = np.isinf(numbers), "a number"  # infinity stands for a text that is no number
         if name == weight:
             unusable, expected = unusable | (numbers <= 0) | np.isnan(numbers), "a positive number"
         if unusable.any():
             row_index = int(unusable.argmax())
-            text = coding_of[name].texts[coding_of[name].codes[row_index]]
+            text = as_text(number_coding_of[name].cells[number_coding_of[name].codes[row_index]])
             cell_text = shown(text) if text else "an empty cell"
             raise Unreadable(f"{cell_text} is not {expected}", line=lines[row_index], column=name)
     # by column: its texts and the code of each row; the code 0 of an empty cell becomes -1, which means unknown
-    texts_and_codes = {name: (coding_of[name].texts[1:], coding_of[name].all_codes - 1) for name in text_columns}
+    codings = [coding_of[name] for name in text_columns]
+    texts_and_codes = {each.name: ([*map(as_text, each.cells[1:])], each.all_codes - 1) for each in codings}
     clusters = _number_clusters(coding_of[cluster].all_codes) if cluster else None
     scores, weights = numbers_of.get(score), numbers_of.get(weight)
     return asdict(DecisionTable.counted(digest, texts_and_codes, scores, clusters=clusters, weights=weights, cuts=cuts))
@@ -116,24 +117,25 @@ def _code_rows(rows: TableFile, codings: Sequence[_Coding], on_rows: Callable[[i
 
 
 class _Coding:
-    """A column as integer codes, one code for each different text; code 0 is an empty cell."""
+    """A column as codes, one for each different text, or number without `max_values`; code 0 is an empty cell."""
 
     def __init__(self, name: str, column_index: int, max_values: int | None) -> None:
         self.name, self.column_index, self._max_values = name, column_index, max_values
         self.codes = array("i")
-        self._code_of = {"": 0}
+        self._code_of: dict[Field, int] = {"": 0}
 
     def add(self, cell: Field, line: int) -> None:
         """Add the cell of a row; raise `Unreadable` for too many different texts."""
-        code = self._code_of.setdefault(as_text(cell), len(self._code_of))
+        is_number = self._max_values is None and isinstance(cell, int | float) and not isinstance(cell, bool)
+        code = self._code_of.setdefault(cell if is_number else as_text(cell), len(self._code_of))
         if self._max_values is not None and code > self._max_values:
             problem = f"more than {self._max_values:,} different values"
             raise Unreadable(f"{problem}; name a column of groups, not of single people", line=line, column=self.name)
         self.codes.append(code)
 
     @property
-    def texts(self) -> list[str]:
-        """The different texts, each at the index that is its code."""
+    def cells(self) -> list[Field]:
+        """The different texts (and numbers), each at the index that is its code."""
         return list(self._code_of)
 
     @property
@@ -158,25 +160,25 @@ def _parse_numbers(
     tallies = [ColumnTally(coding.name) for coding in codings]
     missing_texts = {"", *unknown}
     for coding, tally in zip(codings, tallies, strict=True):
-        for text in coding.texts:
-            if text not in missing_texts:
-                tally.add(text)
+        for cell in coding.cells:
+            if as_text(cell) not in missing_texts:
+                tally.add(cell)
     settle_decimals(tallies, decimal, european=european)  # sets the decimal sign of each tally
-    # the number of each different text, indexed by the codes of the rows
+    # the number of each different cell, indexed by the codes of the rows
     return {
-        coding.name: np.array([*_numbers_of_texts(coding.texts, tally, missing_texts)])[coding.all_codes]
+        coding.name: np.array([*_numbers_of_cells(coding.cells, tally, missing_texts)])[coding.all_codes]
         for coding, tally in zip(codings, tallies, strict=True)
     }
 
 
-def _numbers_of_texts(texts: Sequence[str], tally: ColumnTally, missing_texts: set[str]) -> Iterator[float]:
-    """Yield the number of each text: NaN for a missing number, infinity for a text that is no number."""
+def _numbers_of_cells(cells: Sequence[Field], tally: ColumnTally, missing_texts: set[str]) -> Iterator[float]:
+    """Yield the number of each cell: NaN for a missing number, infinity for a text that is no number."""
     column = tally.column().as_json()
     # a column of text is read as numbers, so that `read_cell` refuses each text that is no number
     number_column = column if column["type"] in {"integer", "number"} else {**column, "type": "number"}
-    for text in texts:
+    for cell in cells:
         try:
-            number = None if text in missing_texts else read_cell(text, number_column)
+            number = None if as_text(cell) in missing_texts else read_cell(cell, number_column)
         except Unreadable:
             yield float("inf")
             continue

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import struct
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, BinaryIO
@@ -20,6 +19,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from assay.document import JsonObject
+from assay.errors import SpecificationError
 from store.formats.csv_rows import LONGEST_LINE_BYTES, decode_line, refuse_other_formats
 from store.formats.refusal import Unreadable, shown
 
@@ -56,10 +56,12 @@ def blocks(file: BinaryIO) -> Iterator[Block]:
 
 @contextmanager
 def _translate_zip_errors() -> Iterator[None]:
-    """Raise `Unreadable` for errors of the ZIP reader."""
+    """Raise `Unreadable` for errors of the readers of ZIP archives and of arrays."""
     try:
         yield
-    except (BadZipFile, zlib.error, EOFError, struct.error):
+    except (SpecificationError, MemoryError):  # already with its message, or a limit of the process
+        raise
+    except Exception:  # noqa: BLE001  damage raises a dozen types, from `zlib.error` to `SystemError`
         raise Unreadable("this is not an npz archive, or it is damaged; write it with numpy.savez") from None
 
 

@@ -18,7 +18,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from assay.errors import SpecificationError
 from assay.model import Field
-from store.formats.columns import LARGEST_EXACT_INTEGER
+from store.formats.columns import LARGEST_EXACT_INTEGER, NUMBER
 from store.formats.refusal import Unreadable, shown
 
 MOST_UNPACKED_BYTES = 512 << 20
@@ -58,6 +58,9 @@ BUILT_IN: Mapping[int, str] = {
     46: "elapsed",
 }
 """What a cell's number means, such as a date, by the id of its built-in format (ECMA-376, part 1, 18.8.30)."""
+
+TRUTH_VALUES = {"1": "TRUE", "true": "TRUE", "0": "FALSE", "false": "FALSE", "": None}
+"""Truth values in cells, case folded, and the texts as which they are read."""
 
 
 class Workbook:
@@ -328,16 +331,18 @@ class Sheet:
         if cell_type in {"str", "inlineStr"}:
             return unescape(text) or None
         if cell_type == "b":
-            return "TRUE" if _is_true(text) else "FALSE"
+            if (value := text.strip().casefold()) in TRUTH_VALUES:
+                return TRUTH_VALUES[value]
+            return self._note_fault(index, f"{shown(text)} is no truth value; write TRUE or FALSE")
         if cell_type == "d":
-            return text.removesuffix("T00:00:00")
+            return text.removesuffix("T00:00:00") or None
         if cell_type == "e":
             return self._note_fault(index, f"the cell holds the error {text[:20]}; correct it, or leave it empty")
         return self._note_fault(index, f"the cell has the unknown type {shown(cell_type)}")
 
     def _parse_number(self, text: str, index: int, style: str | None) -> Field:
         """Return a number, or the text of a date or time if the style of the cell is a format of dates or times."""
-        number = float(text)
+        number = float(text) if NUMBER.fullmatch(text.strip()) else math.nan  # `float` would also read 1_000
         if style is not None and (meaning := self._workbook.formats.get(style)):
             if meaning != "percent":
                 return moment(number, meaning, from_1904=self._workbook.from_1904)

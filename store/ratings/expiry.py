@@ -15,7 +15,7 @@ from store.core.columns import iso, now_ms
 from store.core.rows import all_rows
 from store.jobs.tables import jobs
 from store.ratings.ratings import NEWEST_FIRST, StoredRating, Summary
-from store.ratings.tables import ratings
+from store.ratings.tables import ratings, service_ratings
 from store.webhooks.outbox import add_notice
 from store.webhooks.tables import outbox
 
@@ -33,20 +33,26 @@ _later = ratings.alias("later")
 def expiring(c: Connection, within_s: float, limit: int) -> list[Summary]:
     """List ratings that expire within `within_s` seconds, have no successor and were not announced.
 
-    The successor of a rating is a later rating of the same tenant, address, method and attribute. Withdrawn
-    ratings are neither listed nor successors.
+    The successor of a rating is a later rating of the same tenant, address (for uploads: service), method and
+    attribute. Withdrawn ratings are neither listed nor successors.
     """
     same_series = and_(*(_later.c[name] == ratings.c[name] for name in ("tenant", "target_url", "method", "attribute")))
+    digest = select(service_ratings.c.service)
+    own_digest, later_digest = (
+        digest.where(service_ratings.c.rating_id == row.c.id).correlate(row).scalar_subquery()
+        for row in (ratings, _later)
+    )
+    is_same_upload = or_(ratings.c.target_url != "", own_digest == later_digest)  # uploads have no address
     is_newer = or_(
         _later.c.created_at > ratings.c.created_at,
         and_(_later.c.created_at == ratings.c.created_at, _later.c.id > ratings.c.id),
     )
-    has_successor = select(_later.c.id).where(same_series, is_newer, _later.c.withdrawn_at.is_(None)).exists()
+    successors = select(_later.c.id).where(same_series, is_same_upload, is_newer, _later.c.withdrawn_at.is_(None))
     is_announced = select(outbox.c.id).where(outbox.c.job_id == ratings.c.job_id, outbox.c.kind == EXPIRING).exists()
     query = (
         select(*(ratings.c[name] for name in Summary.__dataclass_fields__))
         .where(ratings.c.expires_at > now_ms(), ratings.c.expires_at <= now_ms() + round(within_s * 1000))
-        .where(ratings.c.withdrawn_at.is_(None), ~has_successor, ~is_announced)
+        .where(ratings.c.withdrawn_at.is_(None), ~successors.exists(), ~is_announced)
         .order_by(ratings.c.expires_at, ratings.c.id)
         .limit(limit)
     )

@@ -32,7 +32,7 @@ from store.suites import sentinels, suites
 from store.suites.sentinels import NoticedChange
 from store.suites.suites import Cell, NewSuite
 from store.suites.tables import schedules
-from store.targets.targets import TargetChanged, TargetRemoved, describe_now
+from store.targets.targets import describe_now
 
 CRON_FIELDS = 5
 """Number of fields of a cron expression: minute, hour, day of the month, month, day of the week; no seconds."""
@@ -195,7 +195,7 @@ class ScheduledRun:
     """Result of a run: the id of its job or suite (`made_id`), or the reason why no job was added.
 
     `code` is ``too-many-jobs``, ``cooling-down``, ``target-removed``, ``target-changed`` or ``schedule-unfit`` (of a
-    watch); `wait_s` is the number of seconds that the cool-down still takes.
+    watch, or an experiment that is no longer valid); `wait_s` is the number of seconds that the cool-down still takes.
     """
 
     made_id: str | None
@@ -265,15 +265,25 @@ def add(
 
 
 def replace(
-    c: Connection, schedule_id: str, tenant: str, name: str, orders: Orders, recurrence: Recurrence, *, paused: bool
+    c: Connection,
+    schedule_id: str,
+    tenant: str,
+    name: str | None = None,
+    orders: Orders | None = None,
+    recurrence: Recurrence | None = None,
+    *,
+    paused: bool | None = None,
 ) -> StoredSchedule | None:
-    """Change a schedule, and pause it if `paused`; return ``None`` if the tenant has no such schedule.
+    """Change a schedule, which keeps what is ``None``; return ``None`` if the tenant has no such schedule.
 
     If the recurrence changes or a pause ends, the next run is computed from now, without missed runs. Raises as `add`.
     """
     stored_schedule = ROWS.lock(c, schedule_id, tenant)
     if stored_schedule is None:
         return None
+    name, orders = name or stored_schedule.name, orders or stored_schedule.orders
+    recurrence = recurrence or stored_schedule.recurrence
+    paused = stored_schedule.paused if paused is None else paused
     if orders.request != stored_schedule.orders.request:
         _refuse_second_watch(c, tenant, orders, own_id=schedule_id)
     now = read_clock(c)
@@ -329,7 +339,7 @@ def run_due(c: Connection, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun
     if schedule is None:
         return None
     now = read_clock(c)
-    run = _add_jobs(c, schedule, bounds)
+    run = _run(c, schedule, bounds)
     next_at = schedule.recurrence.after(now, anchor_ms=schedule.next_at)
     if run.code == "cooling-down":
         next_at = now + run.wait_s * 1000  # tries again when the target has cooled down
@@ -344,19 +354,25 @@ def run_now(c: Connection, schedule_id: str, tenant: str, bounds: Bounds) -> tup
     if schedule.orders.kind == "watch":
         sentinels.check_rest(c, schedule.id, tenant, schedule.last_job_id, bounds.watch_rest_s)
     now = read_clock(c)
-    run = _add_jobs(c, schedule, bounds)
+    run = _run(c, schedule, bounds)
     return _record_run(c, schedule, now, run, next_at=schedule.next_at), run
 
 
-def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> ScheduledRun:
+def _run(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> ScheduledRun:
     """Add the jobs of one run, or return the reason why no job was added."""
+    try:
+        return _add_jobs(c, schedule, bounds)
+    except (*sentinels.UNFIT, SpecificationError) as error:  # such as a method of a plug-in that was removed
+        code = WatchUnfit.code if isinstance(error, SpecificationError) else error.code
+        return ScheduledRun(made_id=None, code=code, failure=str(error))
+
+
+def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> ScheduledRun:
+    """Add the jobs of one run unless a limit forbids it; raise `UNFIT` or `SpecificationError` before adding any."""
     orders = schedule.orders
     first_template = orders.jobs[0]  # the jobs of a suite have the same target, author and visibility
-    try:
-        target = describe_now(c, schedule.tenant, first_template["target_id"], first_template["target"])
-        author = _author_now(c, schedule.tenant, first_template.get("author"))
-    except (TargetRemoved, TargetChanged) as error:
-        return ScheduledRun(made_id=None, code=error.code, failure=str(error))
+    target = describe_now(c, schedule.tenant, first_template["target_id"], first_template["target"])
+    author = _author_now(c, schedule.tenant, first_template.get("author"))
     if jobs.count_unfinished(c, schedule.tenant) + len(orders.jobs) > bounds.max_active:
         failure = f"{len(orders.jobs)} more jobs would exceed the limit of {bounds.max_active} queued or running jobs"
         return ScheduledRun(made_id=None, code="too-many-jobs", failure=failure)
@@ -364,7 +380,9 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
         failure = f"the target cools down for another {wait_s} s"
         return ScheduledRun(made_id=None, code="cooling-down", failure=failure, wait_s=wait_s)
     if orders.kind == "watch":
-        return _add_watch(c, schedule)
+        watch = sentinels.Watch(schedule=schedule.id, **orders.request)
+        watch_job_id = sentinels.add_run(c, watch, schedule.tenant, schedule.key_id).id
+        return ScheduledRun(made_id=watch_job_id, job_ids=(watch_job_id,))
     seed = random_seed()  # new, so that not even the tenant knows the questions beforehand
     new_jobs = [_new_job(c, schedule, template, target, seed, author) for template in orders.jobs]
     jobs.add_all(c, [(job, None) for job in new_jobs])  # None: no existing rating answers the job
@@ -380,16 +398,6 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
         cells=list(zip(orders.cells, ids, strict=True)),
     )
     return ScheduledRun(made_id=suites.add(c, new_suite).id, job_ids=ids)
-
-
-def _add_watch(c: Connection, schedule: StoredSchedule) -> ScheduledRun:
-    """Add the job of one run of a watch, or return the reason why no job was added."""
-    watch = sentinels.Watch(schedule=schedule.id, **schedule.orders.request)
-    try:
-        job = sentinels.add_run(c, watch, schedule.tenant, schedule.key_id)
-    except sentinels.UNFIT as error:
-        return ScheduledRun(made_id=None, code=error.code, failure=str(error))
-    return ScheduledRun(made_id=job.id, job_ids=(job.id,))
 
 
 def _author_now(c: Connection, tenant: str, requested_author: Json | None) -> JsonObject | None:

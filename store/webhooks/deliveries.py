@@ -9,7 +9,6 @@ after sending and before recording.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,9 +29,6 @@ AT_ONCE = 2
 
 AT_ONCE_TENANT = 16
 """Maximum concurrent attempts per tenant, because each of its jobs can name another slow receiver."""
-
-MOST_CONSIDERED = 1000
-"""Maximum number of due deliveries considered at once."""
 
 DISABLED_AFTER_S = 5 * 86_400
 """Seconds of failures without a success after which an endpoint is disabled."""
@@ -108,22 +104,24 @@ def choose(c: Connection, limit: int) -> list[str]:
     columns = (deliveries.c.id, deliveries.c.tenant, deliveries.c.next_attempt_at)
     due_deliveries = select(*columns, receiver.label("receiver"), rank.label("rank")).where(_claimable()).subquery()
     busy_receivers = running_attempts.group_by(receiver).subquery()
-    fair_choice = (
-        select(due_deliveries.c.id, due_deliveries.c.tenant)
+    oldest_first = (due_deliveries.c.next_attempt_at, due_deliveries.c.id)
+    tenant_rank = func.row_number().over(partition_by=due_deliveries.c.tenant, order_by=oldest_first)
+    fair_to_receivers = (
+        select(due_deliveries, tenant_rank.label("tenant_rank"))
         .outerjoin(busy_receivers, busy_receivers.c.receiver == due_deliveries.c.receiver)
         .where(due_deliveries.c.rank + func.coalesce(busy_receivers.c.attempts, 0) <= AT_ONCE)
-        .order_by(due_deliveries.c.next_attempt_at, due_deliveries.c.id)
-        .limit(MOST_CONSIDERED)
+        .subquery()
     )
-    attempts_query = select(deliveries.c.tenant, func.count().label("attempts")).where(is_leased)
-    rows = c.execute(attempts_query.group_by(deliveries.c.tenant))
-    attempts_by_tenant = Counter({row.tenant: row.attempts for row in rows})
-    ids: list[str] = []
-    for row in c.execute(fair_choice):
-        if len(ids) < limit and attempts_by_tenant[row.tenant] < AT_ONCE_TENANT:
-            attempts_by_tenant[row.tenant] += 1
-            ids.append(row.id)
-    return ids
+    tenant_attempts = select(deliveries.c.tenant, func.count().label("attempts")).where(is_leased)
+    busy_tenants = tenant_attempts.group_by(deliveries.c.tenant).subquery()
+    ids = (
+        select(fair_to_receivers.c.id)
+        .outerjoin(busy_tenants, busy_tenants.c.tenant == fair_to_receivers.c.tenant)
+        .where(fair_to_receivers.c.tenant_rank + func.coalesce(busy_tenants.c.attempts, 0) <= AT_ONCE_TENANT)
+        .order_by(fair_to_receivers.c.next_attempt_at, fair_to_receivers.c.id)
+        .limit(limit)
+    )
+    return list(c.execute(ids).scalars())
 
 
 def claim(c: Connection, ids: Sequence[str], lease_s: float = LEASE_S) -> list[ClaimedDelivery]:

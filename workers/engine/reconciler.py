@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 
 import structlog
 
@@ -87,23 +88,33 @@ class Reconciler(BackgroundThread):
     def __init__(self, database: Database, notifier: JobNotifier, settings: Settings, slots: int = 0) -> None:
         super().__init__()
         self._database, self._notifier, self._settings, self._slots = database, notifier, settings, slots
+        self._next_cleanup_s = 0.0
 
     def run(self) -> None:
         """Until closed, regularly submit due schedules, announce unclaimed jobs and delete expired responses."""
-        next_cleanup_s = 0.0
+        tasks: tuple[Callable[[], object], ...] = (
+            self._register_slots,
+            partial(run_due, self._database, self._settings),
+            partial(reconcile, self._database, self._notifier, self._settings),
+            self._clean_up,
+        )
         while True:
-            try:
-                self._register_slots()
-                run_due(self._database, self._settings)
-                reconcile(self._database, self._notifier, self._settings)
-                if time.monotonic() >= next_cleanup_s:
-                    next_cleanup_s = time.monotonic() + TIDY_EVERY_S
-                    purge_responses(self._database, self._settings)
-                    announce_expiring_ratings(self._database, self._settings)
-            except StoreUnavailable as unavailable:
-                log.warning("reconciler waits for the database", why=str(unavailable))
+            for task in tasks:
+                try:
+                    task()
+                except StoreUnavailable as unavailable:
+                    log.warning("reconciler waits for the database", why=str(unavailable))
+                    break
+                except Exception:  # an error must not end the thread, nor prevent the other tasks
+                    log.exception("reconciler failed")
             if self._done.wait(self._settings.reconcile_s):
                 return
+
+    def _clean_up(self) -> None:
+        if time.monotonic() >= self._next_cleanup_s:
+            self._next_cleanup_s = time.monotonic() + TIDY_EVERY_S
+            purge_responses(self._database, self._settings)
+            announce_expiring_ratings(self._database, self._settings)
 
     def _register_slots(self) -> None:
         if self._slots:

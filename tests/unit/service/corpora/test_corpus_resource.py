@@ -254,6 +254,18 @@ async def test_a_repeated_request_with_one_idempotency_key_gets_the_first_answer
     assert (second.status_code, second.content) == (201, first.content)
 
 
+async def test_an_edited_term_keeps_the_counterpart_of_its_sentence(client):
+    source = await begun(client)
+    await added(client, source, ONE)
+    body = {"name": "copy", "attribute": "gender", "items_of": source["id"]}
+    copy = (await client.post(URL, json=body)).json()
+    item = (await client.get(f"{URL}/{copy['id']}/items")).json()["items"][0]
+    address = f"{URL}/{copy['id']}/items/{item['id']}"
+    edited = (await client.patch(address, json={"group_term": item["group_term"]})).json()
+    assert edited["counterpart"] == item["counterpart"] is not None
+    assert (await client.patch(address, json={"text": "Another sentence."})).json()["counterpart"] is None
+
+
 async def test_an_edited_sentence_keeps_its_earlier_text_in_its_provenance(client):
     corpus = await begun(client)
     item = (await added(client, corpus, ONE | {"note": "from May"})).json()["items"][0]

@@ -117,6 +117,13 @@ async def test_prefer_wait_answers_when_the_job_has_ended(client, request_body, 
     assert answer.headers["Preference-Applied"] == "wait=10"
 
 
+async def test_a_repeated_text_in_the_settings_of_a_target_does_not_make_an_unfinished_job_look_finished(client):
+    target = {"name": "x", "kind": "translator", "protocol": "own-interface", "base_url": "http://127.0.0.1:5000"}
+    body = target | {"settings": {"body": {"status": "succeeded"}}}
+    answer = await client.post("/v1/targets/probe", json=body, headers={"Prefer": "wait=1"})
+    assert (answer.status_code, answer.json()["status"]) == (202, "queued")
+
+
 async def test_prefer_wait_answers_202_when_the_time_is_over(client, request_body):
     answer = await post(client, request_body(), Prefer="wait=1")
     assert (answer.status_code, answer.json()["status"]) == (202, "queued")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.model import Classify, Failure, Observation, Probe, Reply
+from service.http.rows import make_cursor
 from store.jobs import jobs, observations
 from store.jobs.jobs import LedgerEntry
 
@@ -78,6 +79,19 @@ async def test_a_search_that_reads_many_rows_continues_on_the_next_page(client, 
     then = await client.get(first.links["next"]["url"])
     assert [one["unit"] for one in then.json()["items"]] == ["es/610"]
     assert then.json()["next_cursor"] is None
+
+
+@pytest.mark.parametrize("row_id", ["", "x"])
+async def test_a_forged_cursor_with_a_number_beyond_the_column_is_refused(client, rated, row_id):
+    rating_id = await rated()
+    path = f"/v1/ratings/{rating_id}/observations"
+    filters = dict.fromkeys(("part", "answer", "failure", "q"))
+    largest, beyond = (
+        make_cursor((number, row_id), f"observations of {rating_id}", filters) for number in (2**31 - 1, 2**31)
+    )
+    assert (await client.get(path, params={"cursor": largest})).json()["items"] == []
+    refused = await client.get(path, params={"cursor": beyond})
+    assert (refused.status_code, refused.json()["code"]) == (422, "bad-cursor")
 
 
 async def test_a_cursor_of_another_filter_is_refused(client, rated):

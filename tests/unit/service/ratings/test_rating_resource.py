@@ -9,6 +9,8 @@ import pytest
 from pyarrow import parquet
 from sqlalchemy import text
 
+import assay
+
 pytestmark = pytest.mark.anyio
 
 
@@ -44,6 +46,15 @@ async def test_an_unchanged_rating_is_304(client, rated):
     for path in (url, f"{url}/report.html", f"{url}/report.md"):
         assert (await client.get(path, headers={"If-None-Match": f'"other", {etag}'})).status_code == 304
     assert (await client.get(url, headers={"If-None-Match": "*"})).status_code == 304
+
+
+async def test_a_rating_and_its_report_are_sent_again_after_an_update_of_assay(client, rated, monkeypatch):
+    url = f"/v1/ratings/{await rated()}"
+    for path in (url, f"{url}/report.md"):
+        etag = (await client.get(path)).headers["ETag"]
+        with monkeypatch.context() as update:
+            update.setattr(assay, "__version__", "999.0")
+            assert (await client.get(path, headers={"If-None-Match": etag})).status_code == 200
 
 
 async def test_every_representation_of_a_rating_has_its_dates_and_methodology(client, rated):

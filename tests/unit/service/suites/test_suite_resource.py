@@ -124,6 +124,17 @@ async def test_a_suite_joins_running_jobs_and_reuses_ratings(client, worker, req
     assert len(await jobs_of(client)) == 5
 
 
+async def test_a_suites_job_that_a_rating_answers_shows_the_seed_and_experiment_of_the_rating(client, worker):
+    first = cells_of((await post(client, seed=None)).json())[0]["job"]
+    claim = worker.claim(first)
+    rating_id = worker.finish(claim, seed=claim.job.seed, experiment=claim.job.experiment)
+    again = cells_of((await post(client, seed=None, max_age_s=None)).json())[0]["job"]
+    shown = (await client.get(f"/v1/jobs/{again}")).json()
+    rating = (await client.get(f"/v1/ratings/{rating_id}")).json()
+    assert (again != first, shown["rating"]["id"]) == (True, rating_id)
+    assert (shown["seed"], shown["experiment"]) == (rating["seed"], rating["experiment"])
+
+
 async def test_an_identical_suite_creates_no_new_jobs(client):
     first, again = (await post(client)).json(), (await post(client)).json()
     assert first["id"] != again["id"]

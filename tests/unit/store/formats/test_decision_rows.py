@@ -56,6 +56,19 @@ def test_a_parquet_file_of_decisions_gives_the_same_counts_as_the_same_table_in_
     assert of_parquet.columns == of_csv.columns
 
 
+def test_numbers_of_a_parquet_file_are_not_ambiguous_and_truth_values_are_no_numbers():
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is one of the optional packages (extra `real`)")
+    from pyarrow import parquet
+
+    file = io.BytesIO()
+    people = {"sex": ["F", "M"], "score": ["0,5", "0,75"], "weight": [1.0, 1.125], "flag": [True, True]}
+    parquet.write_table(pa.table(people), file)
+    table = read(file.getvalue(), ("sex",), PARQUET, score="score", weight="weight")
+    assert sorted(zip(table.scores, table.weights, strict=True)) == [(0.5, 1.0), (0.75, 1.125)]
+    with pytest.raises(Unreadable, match="'true' is not a number"):
+        read(file.getvalue(), ("sex",), PARQUET, score="flag")
+
+
 def test_a_decimal_comma_and_marks_of_missing_values_are_read_as_in_other_tables():
     table = read(b"sex;hired;score\nF;yes;0,5\nM;no;?\nF;no;1,25\n", score="score")
     assert sorted(score for score in table.scores if score is not None) == [0.5, 1.25]

@@ -72,6 +72,13 @@ def test_rich_and_escaped_texts_are_read_without_their_phonetic_guides():
 
 def test_true_and_false_are_read_as_the_spreadsheet_shows_them():
     assert columns_of(book([["hired"], [True], [False]])) == {"hired": ("text", ["TRUE", "FALSE"])}
+    cells = [["F", Xml(f'<c r="{{at}}" t="b"><v>{text}</v></c>')] for text in ("TRUE", "false", "")]
+    assert columns_of(book([["sex", "hired"], *cells]))["hired"] == ("text", ["TRUE", "FALSE", None])
+
+
+def test_a_date_cell_without_a_date_is_empty():
+    cells = [["F", Xml(f'<c r="{{at}}" t="d"><v>{text}</v></c>')] for text in ("", "T00:00:00", "2026-01-01T00:00:00")]
+    assert columns_of(book([["sex", "day"], *cells]))["day"] == ("text", [None, None, "2026-01-01"])
 
 
 @pytest.mark.parametrize(("code", "serial", "shown"), [
@@ -193,6 +200,20 @@ def test_decisions_of_a_spreadsheet_are_counted_as_those_of_the_same_csv():
     assert {**counted, "digest": ""} == {**expected, "digest": ""}
 
 
+@pytest.mark.parametrize("decimal", [None, "comma"])
+def test_numbers_of_a_spreadsheet_keep_their_value_beside_texts_with_decimal_commas(decimal):
+    rows = [["sex", "score", "weight"], ["F", "0,5", 1], ["M", 2.5, 1.125], ["M", "2,5", 1]]
+    counted = read_decisions(io.BytesIO(book(rows)), XLSX, ["sex"], score="score", weight="weight", decimal=decimal)
+    assert sorted(zip(counted["scores"], counted["weights"], strict=True)) == [(0.5, 1.0), (2.5, 2.125)]
+
+
+def test_a_column_of_a_spreadsheet_can_be_a_group_and_a_score():
+    content = book([["points", "hired"], [1.5, "yes"], ["1,5", "no"], [2, "no"], ["2", "no"]])
+    counted = read_decisions(io.BytesIO(content), XLSX, ["points", "hired"], score="points")
+    assert counted["columns"][0]["values"] == ("1.5", "1,5", "2")
+    assert sorted(zip(counted["scores"], counted["counts"], strict=True)) == [(1.5, 1), (1.5, 1), (2.0, 2)]
+
+
 def test_a_word_in_the_scores_of_a_spreadsheet_is_named_with_its_row():
     with pytest.raises(SpecificationError, match="line 3, column 'score': 'high' is not a number"):
         read_decisions(io.BytesIO(book([*PEOPLE[:2], ["M", "no", "high"]])), XLSX, ["sex"], score="score")
@@ -305,6 +326,20 @@ REFUSED = {
     ),
     "CSV named xlsx": (b"sex,hired\nF,yes\n", "this is not an xlsx file, or it is damaged"),
     "nothing": (b"", "this is not an xlsx file"),
+}
+
+REFUSED |= {
+    f"a {what} that is {content}": (
+        book([["a"], [Xml(f'<c r="{{at}}" t="{kind}"><v>{content}</v></c>')]]),
+        f"line 2, column 'a': '{content}' is no",
+    )
+    for what, kind, content in [
+        ("truth value", "b", "yes"),
+        ("truth value", "b", "2"),
+        ("number", "n", "1_000"),
+        ("number", "n", "\uff11\uff12"),
+        ("number", "n", "nan"),
+    ]
 }
 
 

@@ -122,6 +122,14 @@ def test_of_several_expiring_ratings_of_a_target_by_one_method_only_the_newest_s
     assert set(expiring(database)) == others | {newest}
 
 
+def test_the_rating_of_another_uploaded_file_does_not_suppress_a_notice_of_expiry(database, rated):
+    rated(valid_for_s=1000, digest="sha256:a", target={"url": ""})
+    uploads = {
+        rated(valid_for_s=1000, digest=digest, target={"url": ""}) for digest in ("sha256:a", "sha256:b", "sha256:c")
+    }
+    assert set(expiring(database)) == uploads
+
+
 def test_a_withdrawn_rating_sends_no_expiry_notice_and_does_not_suppress_that_of_an_earlier_rating(database, rated):
     first, withdrawn = rated(valid_for_s=1000), rated(valid_for_s=1000)
     with database.write() as c:

@@ -54,6 +54,18 @@ def run(database, bounds=PLENTY):
         return schedules.run_due(c, bounds)
 
 
+def test_a_due_schedule_whose_method_no_longer_exists_records_why_and_does_not_prevent_others(
+    database, scheduled, later
+):
+    unfit = scheduled(author={**TARGET, "name": "Author"}, experiment={"method": "removed-plug-in"})
+    later(unfit, 7200)
+    later(scheduled(), 3601)
+    schedule, ran = run(database)
+    assert (schedule.id, ran.made_id, ran.code) == (unfit.id, None, "schedule-unfit")
+    assert "removed-plug-in" in schedule.last_failure
+    assert run(database)[1].made_id is not None
+
+
 def test_a_due_schedule_creates_exactly_one_job(database, scheduled, later):
     schedule = scheduled()
     assert run(database) is None
@@ -128,6 +140,15 @@ def test_resumed_schedule_skips_missed_runs(database, scheduled, later):
     assert resumed.next_at == resumed.updated_at + 3_600_000
     assert (renamed.next_at, renamed.name, renamed.version) == (resumed.next_at, "x", schedule.version + 2)
     assert run(database) is None
+
+
+def test_a_change_of_a_schedule_keeps_what_it_does_not_name(database, scheduled):
+    schedule = scheduled()
+    with database.write() as c:
+        schedules.replace(c, schedule.id, "acme", paused=True)
+        changed = schedules.replace(c, schedule.id, "acme", "new")
+    assert (changed.name, changed.paused) == ("new", True)
+    assert (changed.orders, changed.recurrence) == (schedule.orders, schedule.recurrence)
 
 
 def test_a_schedule_with_a_new_interval_next_runs_one_interval_after_the_change(database, scheduled):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import func, select, text, update
+from sqlalchemy import func, insert, select, text, update
 
 from store.core.database import Database
 from store.jobs import jobs
@@ -252,6 +252,20 @@ def test_tenant_has_a_limited_number_of_concurrent_attempts(endpoint, cancelled,
     taken = [one.tenant for one in take(limit=99)]
     assert (taken.count("acme"), taken.count("other")) == (deliveries.AT_ONCE_TENANT, 1)
     assert take(limit=99) == []
+
+
+def test_a_tenant_with_thousands_of_due_deliveries_does_not_delay_other_tenants(database):
+    def delivery(tenant, number, lease_until=None):
+        names = {"id": f"dlv_{tenant}_{number}", "tenant": tenant, "url": f"http://{tenant}/{number}"}
+        times = {"created_at": number, "next_attempt_at": number, "lease_until": lease_until, "attempts": 0}
+        return {**names, **times, "type": "job.succeeded", "payload": {}, "state": "waiting"}
+
+    with database.write() as c:
+        rows = [delivery("greedy", number) for number in range(1, 1101)]
+        rows += [delivery("greedy", -number, 2**50) for number in range(deliveries.AT_ONCE_TENANT - 1)]
+        c.execute(insert(tables.deliveries), [*rows, delivery("small", 5000)])
+    with database.read() as c:
+        assert deliveries.choose(c, 50) == ["dlv_greedy_1", "dlv_small_5000"]
 
 
 def test_anything_due_is_true_if_a_notice_or_a_delivery_is_due(database, endpoint, cancelled, take, record):

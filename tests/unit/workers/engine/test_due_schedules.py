@@ -83,25 +83,47 @@ def test_no_schedule_runs_while_another_process_holds_the_lock_of_the_scheduler(
     database.close()
 
 
+class Ringing:
+    """Fake dispatcher that records the announced jobs."""
+
+    def __init__(self, rung: list[str]) -> None:
+        self._rung = rung
+
+    def __call__(self, job_id: str) -> None:
+        self._rung.append(job_id)
+
+    def count_waiting(self) -> int:
+        return 0
+
+
 def test_due_schedules_are_run_and_workers_are_notified_of_their_jobs(database):
     rung: list[str] = []
-
-    class Ringing:
-        def __call__(self, job_id: str) -> None:
-            rung.append(job_id)
-
-        def count_waiting(self) -> int:
-            return 0
-
     schedule(database)
-    reconciler = Reconciler(database, Ringing(), Settings(reconcile_s=60))
+    announce(database, Ringing(rung), rung)
+    assert rung == made(database)
+
+
+def test_an_unexpected_error_in_a_schedule_does_not_prevent_the_announcement_of_jobs(database, monkeypatch):
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(scheduler, "run_due", fail)
+    with database.write() as c:
+        jobs.add(c, acme_job())
+    rung: list[str] = []
+    announce(database, Ringing(rung), rung)
+    assert rung == made(database)
+
+
+def announce(database: Database, notifier: Ringing, rung: list[str]) -> None:
+    """Run the reconciler until it has announced a job."""
+    reconciler = Reconciler(database, notifier, Settings(reconcile_s=60))
     reconciler.start()
     for _ in range(500):
         if rung:
             break
         reconciler._done.wait(0.01)
     reconciler.close()
-    assert rung == made(database)
 
 
 def test_a_notice_about_each_expiring_rating_is_sent_even_if_they_exceed_a_batch(database, monkeypatch):
