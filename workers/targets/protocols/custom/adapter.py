@@ -332,7 +332,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             answer = number_reply.value
         answer = answer if self.settings.scale is None else rescale(answer, self.settings.scale)
         if self.settings.number == "probability" and isinstance(answer, int | float):
-            answer = [answer]  # a list of one number is read as the probability of the second label
+            answer = [{"label": self.settings.labels[1], "score": answer}]
         return accept_prediction(answer, ask, self.settings.labels, origin, number_form)
 
 

@@ -17,7 +17,7 @@ from assay.catalog.answer_text import normalise_answer
 from assay.document import JsonObject
 from assay.model import Ask, Classify, Failure, Kind, Regress, Reply
 from workers.targets.adapter import Adapter, Target, group_of, questions_for
-from workers.targets.parsing.answer_parsing import Misread, ModelFault
+from workers.targets.parsing.answer_parsing import Misread, ModelFault, quoted
 from workers.targets.parsing.written_numbers import FORMS
 from workers.targets.protocols.http import choice_letters
 from workers.targets.protocols.http.adapter import HttpAdapter
@@ -30,7 +30,7 @@ from workers.targets.protocols.http.decision_reading import (
     number_in,
     option_in,
 )
-from workers.targets.protocols.http.language_model import Decide, ModelOutput, quoted
+from workers.targets.protocols.http.language_model import Decide, ModelOutput
 
 UNSETTLED = frozenset({"no-choice", "wrong-shape"})
 """Failure codes of a first answer after which another way of reading answers is tried."""

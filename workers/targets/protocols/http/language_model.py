@@ -18,7 +18,7 @@ from assay.document import JsonObject
 from assay.model import Ask, Choose, Draw, Failure, Fill, Kind, Reply, Score, Write
 from workers.egress import CallFailed
 from workers.targets.adapter import Worded
-from workers.targets.parsing.answer_parsing import Misread, ModelFault
+from workers.targets.parsing.answer_parsing import Misread, ModelFault, quoted
 from workers.targets.parsing.echoed_tokens import NotEchoed, score_of
 from workers.targets.protocols.http import choice_letters
 from workers.targets.protocols.http.adapter import HttpAdapter
@@ -27,9 +27,6 @@ from workers.targets.settings import CalledSettings
 
 LONGEST_TEXT = 100_000
 """Maximum length of a written text in characters."""
-
-LONGEST_QUOTED = 80
-"""Maximum length of an answer that a message quotes, in characters."""
 
 CHOICE_TOKENS = "settings.choice_tokens (null: no limit)"
 
@@ -171,11 +168,12 @@ UNSUPPORTED: dict[type[Ask], str] = {
 def accept_worded(answer: Any, ask: Ask, origin: str) -> Reply:
     """Parse an answer of a language model into a reply; an invalid answer becomes a failure."""
     try:
+        if not isinstance(ask, Score):
+            _refuse_without_text(answer)
         match ask:
             case Score(text=text):
                 return Reply(score_of(answer, text))
             case Decide(read=read):
-                refuse_without_text(answer)
                 return Reply(read(answer))
             case Choose():
                 return Reply({"choice": _parse_choice(answer, ask)})
@@ -189,13 +187,13 @@ def accept_worded(answer: Any, ask: Ask, origin: str) -> Reply:
 
 def _parse_choice(output: ModelOutput, ask: Choose) -> int:
     """Read the choice from the probabilities of the first token if the answer is only a letter, else from the text."""
-    refuse_without_text(output)
     text = choice_letters.without_thoughts(output.text)
     choice = None
     if text.strip() and choice_letters.bare_letter(text):  # an empty text counts as a bare letter, but chooses none
         choice = choice_letters.likeliest_letter(output.likely_tokens, len(ask.options))
     if choice is None:
-        choice = choice_letters.letter_in(output.text, ask.options)
+        read = choice_letters.letter_in_cut if output.end_reason == "length" else choice_letters.letter_in
+        choice = read(output.text, ask.options)
     if choice is not None:
         return choice
     if output.end_reason == "length":
@@ -209,15 +207,8 @@ def _parse_choice(output: ModelOutput, ask: Choose) -> int:
     raise ModelFault(f"answered {quoted(text)}, which is not one of A to {last_letter}", "no-choice")
 
 
-def quoted(text: str) -> str:
-    """Return the beginning of an answer in quotation marks, for a message."""
-    line = " ".join(text.split())
-    return '"{}"'.format(line if len(line) <= LONGEST_QUOTED else f"{line[: LONGEST_QUOTED - 1]}…")
-
-
 def _parse_text(output: ModelOutput) -> str:
     """Return a written text without thoughts; raise `ModelFault` if it is cut off, empty or too long."""
-    refuse_without_text(output)
     text = choice_letters.without_thoughts(output.text).strip()
     if output.end_reason == "length":
         raise ModelFault("stopped at its limit of tokens; raise settings.writing_tokens", "cut-short")
@@ -228,7 +219,7 @@ def _parse_text(output: ModelOutput) -> str:
     return text
 
 
-def refuse_without_text(output: ModelOutput) -> None:
+def _refuse_without_text(output: ModelOutput) -> None:
     """Raise `ModelFault` (a `Misread`) if the model declined, and `Misread` if its output is not a text."""
     if output.end_reason == "declined":
         raise ModelFault("chose not to answer", "declined")

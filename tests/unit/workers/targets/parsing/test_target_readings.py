@@ -183,6 +183,29 @@ def test_a_number_that_is_no_declared_label_is_refused_with_the_setting_in_which
         parse_classes(said, labels)
 
 
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [(("1", "0"), [1]), (("1", "0"), [[0]]), (("1", "2"), [1.0]), (("true", "false"), [1]), (("1", "0"), [1.0])],
+)
+def test_a_list_of_one_declared_label_is_not_read_as_the_probability_of_the_other_label(labels, said):
+    with pytest.raises(Misread, match="may be a label or the probability"):
+        parse_classes(said, labels)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said", "second"),
+    [
+        (("0", "1"), [1], 1.0),
+        (("0", "1"), [0], 0.0),
+        (("-1", "1"), [1], 1.0),
+        (("1", "0"), [0.75], 0.75),
+        (TWO, [1], 1.0),
+    ],
+)
+def test_a_list_of_one_number_that_is_no_other_label_is_the_probability_of_the_second_label(labels, said, second):
+    assert parse_classes(said, labels)["scores"] == {labels[0]: 1 - second, labels[1]: second}
+
+
 @pytest.mark.parametrize("said", [{"label": "good", "score": 0.75}, [{"label": "GOOD", "score": 0.75}], {"good": 0.75}])
 def test_the_score_of_one_of_two_labels_determines_the_score_of_the_other(said):
     assert parse_classes(said, TWO) == {"label": None, "scores": {"bad": 0.25, "good": 0.75}}
