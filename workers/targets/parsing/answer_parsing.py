@@ -321,14 +321,10 @@ def _valid_scores(scores: Json, labels: Sequence[str]) -> dict[str, float]:
         subject = "the top label alone" if len(scores) == 1 else f"the scores of {len(scores)} labels"
         advice = "make the service score all of them, or return the label without a score"
         raise Misread(f"gave {subject}, and {len(labels)} labels are declared in settings.labels; {advice}")
+    if odd_score := next((score for score in scores.values() if isinstance(score, list)), None):
+        raise Misread(f"returned {summary_of(odd_score)}; expected a probability")
     # interned, because thousands of replies hold the same labels
-    return {intern(label): _probability_of_label(scores[label]) for label in labels or scores}
-
-
-def _probability_of_label(answer: object) -> float:
-    if isinstance(answer, list):
-        raise Misread(f"returned {summary_of(answer)}; expected a probability")
-    return probability(answer, "; raw scores (logits) are not taken")
+    return {intern(name): probability(scores[name], "; raw scores (logits) are not taken") for name in labels or scores}
 
 
 def probability(answer: object, advice: str = "") -> float:

@@ -45,8 +45,7 @@ _DECISION_KEYS = frozenset(read_table("answers")["decision"]["answer_keys"])
 """Members of an answer of JSON that may hold the decision."""
 
 _MARKUP = re.compile(r"(?:[*`_#]|>(?!\s*=?\s*\d))+")  # but not the sign of ">1"
-_SIGN = re.compile(r"(?:[.,]|[-<>≤≥±~≈≠‒–—][\s=+]*)\Z")
-"""A sign before a number that makes another number of it, or a comparison."""
+_SIGN = re.compile(r"(?:[.,]|[-<>≤≥±~≈≠‒–—][\s=+]*)\Z")  # makes another number of one after it, or a comparison
 
 _SAYS = rf"{alternatives('decision', 'says')}\W+"
 _APOLOGY = rf"\b{alternatives('decision', 'regrets')}\b(?:\W+(?:but|pero|aber|mais|ma)\b)?\W*"

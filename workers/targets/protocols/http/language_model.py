@@ -34,7 +34,6 @@ REFUSALS = frozenset({400, 405, 422, 501})
 """HTTP statuses with which engines refuse to echo the prompt's tokens."""
 
 Tokens = Annotated[int, Ge(1), Le(100_000)]
-Warmth = Annotated[float, Ge(0), Le(2)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +61,7 @@ class LanguageModelSettings(CalledSettings):
         Tokens | None, Field(description="Language models: most tokens of a text they write. Null leaves it out.")
     ] = 400
     writing_temperature: Annotated[
-        Warmth | None,
+        Annotated[float, Ge(0), Le(2)] | None,
         Field(description="Language models: at 0 all texts of one prompt are the same. Null leaves it out."),
     ] = 1.0
     decision: Annotated[
@@ -168,11 +167,13 @@ UNSUPPORTED: dict[type[Ask], str] = {
 def accept_worded(answer: Any, ask: Ask, origin: str) -> Reply:
     """Parse an answer of a language model into a reply; an invalid answer becomes a failure."""
     try:
-        if not isinstance(ask, Score):
-            _refuse_without_text(answer)
+        if isinstance(ask, Score):
+            return Reply(score_of(answer, ask.text))
+        if answer.end_reason == "declined":
+            raise ModelFault("chose not to answer", "declined")
+        if not isinstance(answer.text, str):
+            raise Misread(f"returned {type(answer.text).__name__}; expected the text of the model")
         match ask:
-            case Score(text=text):
-                return Reply(score_of(answer, text))
             case Decide(read=read):
                 return Reply(read(answer))
             case Choose():
@@ -217,11 +218,3 @@ def _parse_text(output: ModelOutput) -> str:
     if len(text) > LONGEST_TEXT:
         raise ModelFault(f"wrote {len(text):,} characters; at most {LONGEST_TEXT:,} are allowed", "too-large")
     return text
-
-
-def _refuse_without_text(output: ModelOutput) -> None:
-    """Raise `ModelFault` (a `Misread`) if the model declined, and `Misread` if its output is not a text."""
-    if output.end_reason == "declined":
-        raise ModelFault("chose not to answer", "declined")
-    if not isinstance(output.text, str):
-        raise Misread(f"returned {type(output.text).__name__}; expected the text of the model")
