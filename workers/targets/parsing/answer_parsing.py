@@ -321,8 +321,8 @@ def _valid_scores(scores: Json, labels: Sequence[str]) -> dict[str, float]:
         subject = "the top label alone" if len(scores) == 1 else f"the scores of {len(scores)} labels"
         advice = "make the service score all of them, or return the label without a score"
         raise Misread(f"gave {subject}, and {len(labels)} labels are declared in settings.labels; {advice}")
-    if odd_score := next((score for score in scores.values() if isinstance(score, list)), None):
-        raise Misread(f"returned {summary_of(odd_score)}; expected a probability")
+    if lists := [score for score in scores.values() if isinstance(score, list)]:
+        raise Misread(f"returned {summary_of(lists[0])}; expected a probability")
     # interned, because thousands of replies hold the same labels
     return {intern(name): probability(scores[name], "; raw scores (logits) are not taken") for name in labels or scores}
 

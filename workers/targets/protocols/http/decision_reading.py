@@ -44,7 +44,7 @@ _LETTER_BEFORE = re.compile(r"\A[\W_]*[A-Z][.):\s*_]+")
 _DECISION_KEYS = frozenset(read_table("answers")["decision"]["answer_keys"])
 """Members of an answer of JSON that may hold the decision."""
 
-_MARKUP = re.compile(r"(?:[*`_#]|>(?!\s*=?\s*\d))+")  # but not the sign of ">1"
+_MARKUP = re.compile(r"(?:[*`_#]|>(?!\s*(?:=\s*)?\d))+")  # but not the sign of ">1"
 _SIGN = re.compile(r"(?:[.,]|[-<>≤≥±~≈≠‒–—][\s=+]*)\Z")  # makes another number of one after it, or a comparison
 
 _SAYS = rf"{alternatives('decision', 'says')}\W+"
