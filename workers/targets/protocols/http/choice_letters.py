@@ -177,13 +177,12 @@ def _letters_on_own_line(text: str, options: Sequence[str]) -> set[int] | None:
     is_withdrawn = bool(_CORRECTION.search(text) or (len(letters) == 1 and _REJECTION.search(text)))
     verdicts = [line for line in lines if len(line.split()) <= MAX_VERDICT_WORDS]
     is_denied = any(negates(verdict) or _ODD_SIGNS.search(verdict) for verdict in verdicts)
-    rest = {line for line, index in zip(lines, letter_indices, strict=True) if index is None}
+    rest = {line for line, index in zip(lines[-40:], letter_indices[-40:], strict=True) if index is None}  # of the end
     rest = {line for line in rest if not _LEADING_LETTER.match(line)}  # "A. She is a nurse." repeats the question
     rest |= {form.format(_words_of(line)) for line in rest & {*verdicts} for form in ("Option {}", "{} sentence")}
     other_choices = {letter_in(line, options) for line in rest} - {None}
     indices = {index for index in letter_indices if index is not None}
-    is_contradicted = other_choices and indices.isdisjoint(other_choices)
-    return set() if is_withdrawn or is_denied or is_contradicted else indices
+    return set() if is_withdrawn or is_denied or (other_choices and indices.isdisjoint(other_choices)) else indices
 
 
 def _letter_of_line(line: str, count: int) -> int | None:

@@ -28,8 +28,6 @@ from workers.targets.settings import CalledSettings
 LONGEST_TEXT = 100_000
 """Maximum length of a written text in characters."""
 
-CHOICE_TOKENS = "settings.choice_tokens (null: no limit)"
-
 REFUSALS = frozenset({400, 405, 422, 501})
 """HTTP statuses with which engines refuse to echo the prompt's tokens."""
 
@@ -198,10 +196,9 @@ def _parse_choice(output: ModelOutput, ask: Choose) -> int:
     if choice is not None:
         return choice
     if output.end_reason == "length":
-        has_only_thoughts = output.thinking or not text.strip()
-        so_far = "it was still thinking" if has_only_thoughts else f"it had written {quoted(text)}"
-        message = f"reached its limit of tokens before it chose ({so_far}); raise {CHOICE_TOKENS}"
-        raise ModelFault(message, "no-choice")
+        so_far = "it was still thinking" if output.thinking or not text.strip() else f"it had written {quoted(text)}"
+        advice = "raise settings.choice_tokens (null: no limit)"
+        raise ModelFault(f"reached its limit of tokens before it chose ({so_far}); {advice}", "no-choice")
     if refuses_in_words(normalise_answer(text)):
         raise ModelFault(f"declined: {quoted(text)}", "declined")
     last_letter = choice_letters.LETTERS[len(ask.options) - 1]
