@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from html import unescape
+from typing import Any
 from unicodedata import category, normalize
 
 from assay.catalog.tables import read_table
@@ -32,6 +33,7 @@ _SIGNS = str.maketrans(
 
 _LOOSE_APOSTROPHE = re.compile(r"\b(l|d|un|quell|quest|dell|all) +'(?=\s*\w)", re.IGNORECASE)
 _LABEL_EDGES = " .,;:!\"'«»*`\u2026\u3002\u3001"
+FENCE = re.compile(r"\A(?:```|''')\w*\s*(.*?)\s*(?:```|''')\Z", re.DOTALL)
 _BRACKETED = re.compile(r"[(\[{<]([^()\[\]{}<>]+)[)\]}>]")
 _WORD_GAP = re.compile(r"(?<=[^\W_])[-_ ]+(?=[^\W_])")
 _WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+")
@@ -99,14 +101,19 @@ def unwrap_json(text: str) -> str:
     """Return the only string in an answer of JSON; the answer itself if it is not JSON or has several values."""
     if text[:1] not in {"{", "[", '"'} or len(text) > LONGEST_JSON:
         return text
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    value = json_in(text)
     while isinstance(value, dict | list) and len(value) == 1:  # unpack lists and objects inside each other
         answers = answers_of_json(value, keys=frozenset()) if isinstance(value, dict) else value
         value = answers[0] if answers else None
     return value if isinstance(value, str) else text
+
+
+def json_in(text: str) -> Any:
+    """Return the value of a text that is JSON, or a fence of Markdown with JSON; ``None`` for any other text."""
+    try:
+        return json.loads(fence[1] if (fence := FENCE.match(text)) else text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def answers_of_json(members: Mapping[str, object], keys: frozenset[str]) -> list[object]:

@@ -28,7 +28,7 @@ LARGEST_NUMBER = 1e30
 LONGEST_LABEL = 200
 """Maximum length of a label in characters."""
 
-LONGEST_QUOTED = 60
+LONGEST_QUOTED = 80
 """Maximum length of an answer's quotation in a message, in characters."""
 
 ROUNDING = 1e-6
@@ -212,12 +212,15 @@ def _names_other_label(number: float, labels: Sequence[str]) -> bool:
     return any(_value_of(label) == number != index for index, label in enumerate(labels))
 
 
-def _scores_of(answer: object, labels: Sequence[str]) -> JsonObject:
+def _scores_of(answer: Any, labels: Sequence[str]) -> JsonObject:
     """Parse the scores of labels, not yet validated, from a list of objects, a list of numbers or an object."""
     answer = unwrap(answer)
     match answer:
         case [dict(), *_]:
-            return _scores_by_label([_label_and_score(entry) for entry in answer])
+            for entry in answer:
+                if not isinstance(entry, Mapping) or not {"label", "score"} <= entry.keys():
+                    raise Misread(f"returned {summary_of(entry)}; expected a label with its score")
+            return _scores_by_label([(entry["label"], entry["score"]) for entry in answer])
         case list():
             return _scores_by_label(list(zip(labels, _row_for_labels(answer, labels), strict=True)))
         case dict():
@@ -287,16 +290,13 @@ def _row_for_labels(probabilities: list[Any], labels: Sequence[str]) -> list[Any
         raise Misread(f"gave {summary_of(probabilities)} without names; settings.labels must name them in their order")
     if (len(probabilities), len(labels)) == (1, 2):
         second_probability = number_of(probabilities)
+        if any(_value_of(label) == second_probability != index for index, label in enumerate(labels)):
+            meanings = f"which may be a label or the probability of {quoted(labels[1])}"
+            raise Misread(f"gave a list of {second_probability:g}, {meanings}; return the probabilities of both labels")
         return [1 - second_probability, second_probability]
     if len(probabilities) != len(labels):
         raise Misread(f"gave {len(probabilities)} probabilities, and {len(labels)} labels are declared")
     return probabilities
-
-
-def _label_and_score(entry: object) -> tuple[Any, Any]:
-    if not isinstance(entry, Mapping) or not {"label", "score"} <= entry.keys():
-        raise Misread(f"returned {summary_of(entry)}; expected a label with its score")
-    return entry["label"], entry["score"]
 
 
 def _scores_by_label(pairs: Sequence[tuple[Any, Any]]) -> JsonObject:
@@ -328,14 +328,10 @@ def _valid_scores(scores: Json, labels: Sequence[str]) -> dict[str, float]:
         subject = "the top label alone" if len(scores) == 1 else f"the scores of {len(scores)} labels"
         advice = "make the service score all of them, or return the label without a score"
         raise Misread(f"gave {subject}, and {len(labels)} labels are declared in settings.labels; {advice}")
+    if lists := [score for score in scores.values() if isinstance(score, list)]:
+        raise Misread(f"returned {summary_of(lists[0])}; expected a probability")
     # interned, because thousands of replies hold the same labels
-    return {intern(label): _probability_of_label(scores[label]) for label in labels or scores}
-
-
-def _probability_of_label(answer: object) -> float:
-    if isinstance(answer, list):
-        raise Misread(f"returned {summary_of(answer)}; expected a probability")
-    return probability(answer, "; raw scores (logits) are not taken")
+    return {intern(name): probability(scores[name], "; raw scores (logits) are not taken") for name in labels or scores}
 
 
 def probability(answer: object, advice: str = "") -> float:

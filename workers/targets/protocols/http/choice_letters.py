@@ -10,9 +10,8 @@ import math
 import re
 from collections.abc import Sequence
 from string import ascii_uppercase
-from typing import Any
 
-from assay.catalog.answer_text import alternatives, answers_of_json, compiled, normalise_answer, refuses_in_words
+from assay.catalog.answer_text import FENCE, alternatives, answers_of_json, compiled, normalise_answer, refuses_in_words
 from assay.catalog.tables import read_table
 from assay.model import Choose
 
@@ -67,7 +66,6 @@ _LEAD_WORDS, _TAIL_WORDS, _UNKNOWN, _THOUGHTS, _UNENDED_THOUGHTS, _REJECTION, _A
     for name in ("before_option", "tails", "unknown", "thoughts", "thinking", "rejections", "affirmed", "corrections")
 )
 """Patterns of ``answers.toml``, which explains them."""
-_FENCE = re.compile(r"\A(?:```|''')\w*\s*(.*?)\s*(?:```|''')\Z", re.DOTALL)
 _ANSWER_KEYS = frozenset(read_table("answers")["choice"]["answer_keys"])
 """Members of an answer of JSON that may hold the choice."""
 
@@ -96,9 +94,9 @@ def completed_by_letter(ask: Choose, instruction: str) -> str:
 
 
 def first_line(text: str) -> str:
-    """Return thoughts and the first line after them; a model that completes texts may add questions of its own."""
+    """Return thoughts and the first line after them, with its end: a model that goes on may add questions of its own."""
     answer = without_thoughts(text)
-    return text.removesuffix(answer) + next((line for line in answer.splitlines() if line.strip()), "")
+    return text.removesuffix(answer) + next((line for line in answer.splitlines(keepends=True) if line.strip()), "")
 
 
 def without_thoughts(text: str) -> str:
@@ -117,6 +115,17 @@ def bare_letter(text: str) -> bool:
     return not text.strip() or _BARE_LETTER.fullmatch(text) is not None
 
 
+def letter_in_cut(answer: str, options: Sequence[str]) -> int | None:
+    """Return the index of the option that an answer chooses, although it was cut off at its limit of tokens.
+
+    A letter at the beginning counts before a stop, and so do whole lines; "I would say A" could go on.
+    """
+    text = normalise_answer(without_thoughts(answer))
+    choice = letter_in(text, options)
+    is_leading = re.match(r"[\W_]*[A-Za-z][\"'»)\]}*_`]*(?:[.!):]|\s*\Z)", text)
+    return choice if is_leading or letter_in(text.rpartition("\n")[0], options) == choice else None
+
+
 def letter_in(answer: str, options: Sequence[str]) -> int | None:
     """Return the index of the chosen option; ``None`` if none or several are chosen.
 
@@ -127,13 +136,13 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     text = normalise_answer(without_thoughts(answer)).strip()
     if len(text) > LONGEST_CHOICE or compiled("any", "struck").search(text):
         return None
-    text = fence[1] if (fence := _FENCE.match(text)) else text
+    text = fence[1] if (fence := FENCE.match(text)) else text
     if (choice := _choice_in_json(text)) is not None:
         return letter_in(choice, options) if choice.strip() != text else None  # no endless recursion
-    words = _words_without_case(text)
+    words = _words_of(text).casefold()
     is_plain = _ODD_SIGNS.search(_without_options(text, options)) is None
-    equal_options = [index for index, option in enumerate(options) if is_plain and _words_without_case(option) == words]
-    if equal_options:
+    equal_options = [index for index, option in enumerate(options) if _words_of(option).casefold() == words]
+    if is_plain and equal_options:
         return equal_options[0] if len(equal_options) == 1 else None
     if letter := _BARE_LETTER.fullmatch(text):
         return _index_of_letter(letter[1], len(options))
@@ -143,7 +152,7 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     text_outside, negating_options = _without_negating_options(_without_options(text, options), options)
     if refuses_in_words(text_outside):
         return None
-    indices = _letters_on_own_line(text, len(options))
+    indices = _letters_on_own_line(text, options)
     if indices is None:
         indices = set() if text.endswith("?") or _is_denial(text_outside) else _mentioned_options(text, options)
         indices = {index for index in indices if len(indices) > 1 or _is_affirmed(text, text_outside, options, index)}
@@ -155,21 +164,26 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     return indices.pop() if len(indices) == 1 and negating_options <= indices and not is_guess else None
 
 
-def _letters_on_own_line(text: str, count: int) -> set[int] | None:
+def _letters_on_own_line(text: str, options: Sequence[str]) -> set[int] | None:
     """Return the indices of the letters that are the first or last line of an answer; ``None`` if neither line is.
 
-    The set is empty if the answer withdraws or denies a choice.
+    The set is empty if the answer withdraws or denies a choice, or if its other lines choose only other options.
     """
     text = re.sub(r"(?<=[\w:])[ \t]*\n\s*(?=[a-zà-ÿ]|[A-Z]\W*\Z)|(?<=:)[ \t]*\n\s*", " ", text)  # joins split sentences
     lines = [line for line in text.splitlines() if line.strip()]
-    letter_indices = [_letter_of_line(line, count) for line in lines]
+    letter_indices = [_letter_of_line(line, len(options)) for line in lines]
     if len(lines) < 2 or letter_indices[0] is letter_indices[-1] is None:
         return None
     letters = {match[0] for match in _SINGLE_CAPITAL.finditer(text) if not _is_article(text, match)}
     is_withdrawn = bool(_CORRECTION.search(text) or (len(letters) == 1 and _REJECTION.search(text)))
     verdicts = [line for line in lines if len(line.split()) <= MAX_VERDICT_WORDS]
     is_denied = any(negates(verdict) or _ODD_SIGNS.search(verdict) for verdict in verdicts)
-    return set() if is_withdrawn or is_denied else {index for index in letter_indices if index is not None}
+    rest = {line for line, index in zip(lines[-40:], letter_indices[-40:], strict=True) if index is None}  # of the end
+    rest = {line for line in rest if not _LEADING_LETTER.match(line)}  # "A. She is a nurse." repeats the question
+    rest |= {form.format(_words_of(line)) for line in rest & {*verdicts} for form in ("Option {}", "{} sentence")}
+    other_choices = {letter_in(line, options) for line in rest} - {None}
+    indices = {index for index in letter_indices if index is not None}
+    return set() if is_withdrawn or is_denied or (other_choices and indices.isdisjoint(other_choices)) else indices
 
 
 def _letter_of_line(line: str, count: int) -> int | None:
@@ -246,7 +260,7 @@ def _without_negating_options(text: str, options: Sequence[str]) -> tuple[str, s
 
 def _words_to_match(text: str) -> str:
     """Return a text's words for comparison with options: in lower case, with one form of "cannot"."""
-    return _words_without_case(_CANNOT_FORMS.sub("cannot", normalise_answer(text)))
+    return _words_of(_CANNOT_FORMS.sub("cannot", normalise_answer(text))).casefold()
 
 
 def _mentioned_options(text: str, options: Sequence[str]) -> set[int]:
@@ -318,7 +332,7 @@ def _choice_in_json(text: str) -> str | None:
     if text[:1] not in {"{", "[", '"'}:
         return None
     try:
-        value: Any = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return None
     if isinstance(value, list) and len(value) == 1:
@@ -349,10 +363,6 @@ def letter_shares(tokens: Likelihoods, count: int) -> list[float]:
         if len(letter) == 1 and letter in LETTERS[:count]:
             shares[LETTERS.index(letter)] += math.exp(log_probability)
     return shares
-
-
-def _words_without_case(text: str) -> str:
-    return _words_of(text).casefold()
 
 
 def _words_of(text: str) -> str:

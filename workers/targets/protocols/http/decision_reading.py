@@ -5,7 +5,6 @@ Parsing is strict: an answer that is not clearly one label, or one number within
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Sequence
@@ -15,13 +14,14 @@ from assay.catalog.answer_text import (
     alternatives,
     answers_of_json,
     compiled,
+    json_in,
     label_key,
     normalise_answer,
     plain_label,
     refuses_in_words,
 )
 from assay.catalog.tables import read_table
-from workers.targets.parsing.written_numbers import NumberForm, written_number
+from workers.targets.parsing.written_numbers import NumberForm, plain_number, written_number
 from workers.targets.protocols.http.choice_letters import LEAST_SHARE, Likelihoods, letter_in, negates, without_thoughts
 
 LONGEST_ANSWER = 4000
@@ -41,20 +41,19 @@ LEAST_SCALE = 5
 
 _CUE = alternatives("decision", "cues")
 _LETTER_BEFORE = re.compile(r"\A[\W_]*[A-Z][.):\s*_]+")
-_FENCE = re.compile(r"\A(?:```|''')\w*\s*(.*?)\s*(?:```|''')\Z", re.DOTALL)
 _DECISION_KEYS = frozenset(read_table("answers")["decision"]["answer_keys"])
 """Members of an answer of JSON that may hold the decision."""
 
-_MARKUP = re.compile(r"[*`_#>]+")
+_MARKUP = re.compile(r"(?:[*`_#]|>(?!\s*(?:=\s*)?\d))+")  # but not the sign of ">1"
+_SIGN = re.compile(r"(?:[.,]|[-<>≤≥±~≈≠‒–—][\s=+]*)\Z")  # makes another number of one after it, or a comparison
 
 _SAYS = rf"{alternatives('decision', 'says')}\W+"
 _APOLOGY = rf"\b{alternatives('decision', 'regrets')}\b(?:\W+(?:but|pero|aber|mais|ma)\b)?\W*"
-_REFUSAL, _WITHDRAWAL, _WITHDRAWN_DENIAL, _CORRECTION, _REPORTED, _OTHER_NUMBER, _EXPLAINED, _MONEY, _WRAPPED = (
-    compiled("decision", name)
-    for name in (
-        *("refusals", "taken_back", "denial_taken_back", "corrected", "reported"),
-        *("other_numbers", "explained", "money", "wrapped"),
-    )
+_REFUSAL, _WITHDRAWAL, _WITHDRAWN_DENIAL, _CORRECTION = (
+    compiled("decision", name) for name in ("refusals", "taken_back", "denial_taken_back", "corrected")
+)
+_REPORTED, _OTHER_NUMBER, _EXPLAINED, _MONEY, _WRAPPED = (
+    compiled("decision", name) for name in ("reported", "other_numbers", "explained", "money", "wrapped")
 )
 """Patterns of ``answers.toml``, which explains them."""
 _ANSWERED = r"(?!\s+(?:because|since|as|and|but|or|if|in|for|sorry|way|i|we)\b)"
@@ -116,12 +115,13 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
         return None
     label_pattern = _label_pattern(mentioned_labels[0], labels)
     # the verb is "to be" in several languages: "My decision is: yes"
-    cue_pattern = rf"\b{_CUE}\W+(?:(?:is|would\s+be|es|ist|est|è|é)\W+)?{label_pattern}[\W_]*\Z"
+    cue_pattern = rf"(\b{_CUE}\W+(?:(?:is|would\s+be|es|ist|est|è|é)\W+)?){label_pattern}[\W_]*\Z"
     final_label = re.search(cue_pattern, text, re.IGNORECASE)
-    if final_label is None or negates(text[: final_label.start()][-40:]):  # "not" shortly before the cue
+    if final_label is None or _signed(mentioned_labels[0], final_label[1]):
         return None
-    words_before = re.split(r"[.!?:\n]", text[: final_label.start()])[-1]
-    return None if _REPORTED.search(words_before) else mentioned_labels[0]  # such as "they hope my answer is yes"
+    text_before = text[: final_label.start()]
+    is_reported = _REPORTED.search(re.split(r"[.!?:\n]", text_before)[-1])  # such as "they hope my answer is yes"
+    return None if is_reported or negates(text_before[-40:]) else mentioned_labels[0]  # "not" shortly before the cue
 
 
 def declines(text: str, labels: Sequence[str]) -> bool:
@@ -134,10 +134,15 @@ def _leading_labels(text: str, labels: Sequence[str]) -> list[tuple[str, str]]:
     """Return the labels with which a text begins, each with the text after it."""
     # an emoji ends a label like a full stop
     text = "".join("." if category(char) == "So" else char for char in _MARKUP.sub("", text)).strip()
-    end = r"(?=\s*[,.;!(](?!\d)|\s*\n|\s+[-–—]\s|\s*\Z)"
-    opening = rf"[\W_]*(?:{_APOLOGY})?(?:{_SAYS})?"
+    end = r"(?=\s*[,.;!(](?!\d|(?<=\bno\.) ?\d)|\s*\n|\s+[-–—]\s|\s*\Z)"  # "No. 1" is a number
+    opening = rf"([\W_]*(?:{_APOLOGY})?(?:{_SAYS})?)"
     matches = {label: re.match(opening + _label_pattern(label, labels) + end, text, re.IGNORECASE) for label in labels}
-    return [(label, text[match.end() :]) for label, match in matches.items() if match is not None]
+    return [(label, text[match.end() :]) for label, match in matches.items() if match and not _signed(label, match[1])]
+
+
+def _signed(label: str, text_before: str) -> bool:
+    """Return whether a label is a number that the text before it makes another number: "–1", ".1"."""
+    return plain_number(label) is not None and _SIGN.search(text_before) is not None
 
 
 def _is_upheld(label: str, text_after: str, labels: Sequence[str]) -> bool:
@@ -158,8 +163,9 @@ def _is_negative(label: str) -> bool:
 
 
 def whole_label(text: str, labels: Sequence[str]) -> str | None:
-    """Return the label that a text consists of; ``None`` if it is none of them."""
-    return {label_key(label): label for label in labels}.get(label_key(text))
+    """Return the label that a text consists of; ``None`` if it is none of them, as the ".1" of 0.1 is not "1"."""
+    is_fraction = re.search(r"(?<!\d)[.,]\d", text) and text not in labels
+    return None if is_fraction else {label_key(label): label for label in labels}.get(label_key(text))
 
 
 def may_go_on(answer: str, labels: Sequence[str]) -> bool:
@@ -172,17 +178,12 @@ def may_go_on(answer: str, labels: Sequence[str]) -> bool:
 
 
 def _unwrap_decision(text: str) -> str:
-    r"""Return the decision that JSON, ``\boxed{…}`` or a tag such as ``<answer>`` wraps; other texts unchanged."""
-    if match := _WRAPPED.search(text):
-        return (match[1] or match[3]).strip()  # in a box or in a tag
-    document_text = fence[1] if (fence := _FENCE.match(text)) else text
-    if not document_text.startswith("{"):
-        return text
-    try:
-        document = json.loads(document_text)
-    except (ValueError, RecursionError):
-        return text
-    answers = answers_of_json(document, _DECISION_KEYS)
+    r"""Return the decision that JSON, ``\boxed{…}`` or a tag such as ``<answer>`` wraps; else the text."""
+    decisions = {(match[1] or match[3]).strip(): match.end() for match in _WRAPPED.finditer(text)}  # in boxes or tags
+    if len(decisions) == 1 and not re.search(r"\w", text[max(decisions.values()) :]):
+        return str(*decisions)
+    document = json_in(text)
+    answers = answers_of_json(document, _DECISION_KEYS) if isinstance(document, dict) else []
     return str(answers[0]) if len(answers) == 1 and isinstance(answers[0], str | int | float) else text
 
 
@@ -232,8 +233,10 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
     low, high = bounds
     text = _unwrap_decision(normalise_answer(without_thoughts(answer)).strip())
     text = re.sub(r"(?<![\d*`_#])[*`_#]+|[*`_#]++(?!\d)", "", text).strip()  # but not within "10**2"
-    if (match := _EXPLAINED.match(text)) and not _OTHER_NUMBER.search(text, match.end(1)):
-        text = match[1]  # without the reason after the number
+    if match := _EXPLAINED.match(text):
+        reason = text[match.end(1) :]
+        is_taken_back = _OTHER_NUMBER.search(reason) or _REFUSAL.search(reason) or refuses_in_words(reason)
+        text = text if is_taken_back else match[1]
     text = _BEFORE_NUMBER.sub("", text)
     if "‰" in text or (high <= 1 and re.search(r"%|percent|prozent", text, re.IGNORECASE)):
         return None  # 1 % is not 1

@@ -28,13 +28,10 @@ from workers.targets.settings import CalledSettings
 LONGEST_TEXT = 100_000
 """Maximum length of a written text in characters."""
 
-CHOICE_TOKENS = "settings.choice_tokens (null: no limit)"
-
 REFUSALS = frozenset({400, 405, 422, 501})
 """HTTP statuses with which engines refuse to echo the prompt's tokens."""
 
 Tokens = Annotated[int, Ge(1), Le(100_000)]
-Warmth = Annotated[float, Ge(0), Le(2)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +59,7 @@ class LanguageModelSettings(CalledSettings):
         Tokens | None, Field(description="Language models: most tokens of a text they write. Null leaves it out.")
     ] = 400
     writing_temperature: Annotated[
-        Warmth | None,
+        Annotated[float, Ge(0), Le(2)] | None,
         Field(description="Language models: at 0 all texts of one prompt are the same. Null leaves it out."),
     ] = 1.0
     decision: Annotated[
@@ -174,11 +171,14 @@ UNSUPPORTED: dict[type[Ask], str] = {
 def accept_worded(answer: Any, ask: Ask, origin: str) -> Reply:
     """Parse an answer of a language model into a reply; an invalid answer becomes a failure."""
     try:
+        if isinstance(ask, Score):
+            return Reply(score_of(answer, ask.text))
+        if answer.end_reason == "declined":
+            raise ModelFault("chose not to answer", "declined")
+        if not isinstance(answer.text, str):
+            raise Misread(f"returned {type(answer.text).__name__}; expected the text of the model")
         match ask:
-            case Score(text=text):
-                return Reply(score_of(answer, text))
             case Decide(read=read):
-                refuse_without_text(answer)
                 return Reply(read(answer))
             case Choose():
                 return Reply({"choice": _parse_choice(answer, ask)})
@@ -192,20 +192,19 @@ def accept_worded(answer: Any, ask: Ask, origin: str) -> Reply:
 
 def _parse_choice(output: ModelOutput, ask: Choose) -> int:
     """Read the choice from the probabilities of the first token if the answer is only a letter, else from the text."""
-    refuse_without_text(output)
     text = choice_letters.without_thoughts(output.text)
     choice = None
     if text.strip() and choice_letters.bare_letter(text):  # an empty text counts as a bare letter, but chooses none
         choice = choice_letters.likeliest_letter(output.answer_tokens, len(ask.options))
     if choice is None:
-        choice = choice_letters.letter_in(output.text, ask.options)
+        read = choice_letters.letter_in_cut if output.end_reason == "length" else choice_letters.letter_in
+        choice = read(output.text, ask.options)
     if choice is not None:
         return choice
     if output.end_reason == "length":
-        has_only_thoughts = output.thinking or not text.strip()
-        so_far = "it was still thinking" if has_only_thoughts else f"it had written {quoted(text)}"
-        message = f"reached its limit of tokens before it chose ({so_far}); raise {CHOICE_TOKENS}"
-        raise ModelFault(message, "no-choice")
+        so_far = "it was still thinking" if output.thinking or not text.strip() else f"it had written {quoted(text)}"
+        advice = "raise settings.choice_tokens (null: no limit)"
+        raise ModelFault(f"reached its limit of tokens before it chose ({so_far}); {advice}", "no-choice")
     if refuses_in_words(normalise_answer(text)):
         raise ModelFault(f"declined: {quoted(text)}", "declined")
     last_letter = choice_letters.LETTERS[len(ask.options) - 1]
@@ -214,7 +213,6 @@ def _parse_choice(output: ModelOutput, ask: Choose) -> int:
 
 def _parse_text(output: ModelOutput) -> str:
     """Return a written text without thoughts; raise `ModelFault` if it is cut off, empty or too long."""
-    refuse_without_text(output)
     text = choice_letters.without_thoughts(output.text).strip()
     if output.end_reason == "length":
         raise ModelFault("stopped at its limit of tokens; raise settings.writing_tokens", "cut-short")
@@ -223,11 +221,3 @@ def _parse_text(output: ModelOutput) -> str:
     if len(text) > LONGEST_TEXT:
         raise ModelFault(f"wrote {len(text):,} characters; at most {LONGEST_TEXT:,} are allowed", "too-large")
     return text
-
-
-def refuse_without_text(output: ModelOutput) -> None:
-    """Raise `ModelFault` (a `Misread`) if the model declined, and `Misread` if its output is not a text."""
-    if output.end_reason == "declined":
-        raise ModelFault("chose not to answer", "declined")
-    if not isinstance(output.text, str):
-        raise Misread(f"returned {type(output.text).__name__}; expected the text of the model")

@@ -195,6 +195,8 @@ def test_a_number_that_is_no_declared_label_is_refused_with_the_setting_in_which
         (("1", "2"), [[1]]),
         (("true", "false"), [1]),
         (("0.5", "1"), [0.5]),
+        (("1", "0"), [[0]]),
+        (("1", "0"), [1.0]),
     ],
 )
 def test_a_list_of_one_number_is_not_read_if_it_is_one_label_and_the_probability_of_the_other(labels, said):
