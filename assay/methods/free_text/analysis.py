@@ -24,9 +24,10 @@ from assay.methods.shared.answers.of_profiles import LOST_SHARE
 from assay.methods.shared.detail import Profiles as ProfilesDocument
 from assay.methods.shared.profiles import FRAME, Case, like_those_asked, numbered_clusters
 from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Letter, Reason
-from assay.rating.component import Counts, Lost, Measurement, Tolerance, Units
-from assay.rating.losses import hidden_documents, loss_effect, lost_replies
+from assay.rating.component import Counts, Lost, Measurement, Tolerance, Units, keep_bs_only
+from assay.rating.losses import ByGroup, hidden_documents, largest_lost_share, loss_effect, lost_replies
 from assay.statistics.hidden.chance import may_be_chance
+from assay.statistics.hidden.scales import is_dominated_by_few
 from assay.statistics.hidden.strata import stratum_effects
 from assay.statistics.intervals.alternation_effects import DRAWS, Profiles, paired_draws, tied_draws
 from assay.statistics.intervals.credible import interval_of
@@ -76,11 +77,15 @@ class Limits:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One measured outcome: `numbers` by text, the tolerance `limit`, and the unit by which numbers are divided."""
+    """One measured outcome: `numbers` by text, the tolerance `limit`, and the unit by which numbers are divided.
+
+    `by_group` counts the replies, or for scores the texts, by value: those that are lost are stated in a reason.
+    """
 
     name: str
     numbers: Mapping[TextKey, float]
     limit: float
+    by_group: ByGroup
     unit: float = 1.0
 
 
@@ -98,8 +103,8 @@ def judge_texts(
     Both confidences are of all letters together. `group_words` state a value ("she"), so they are not typical words.
     """
     outcomes = [
-        Outcome(REFUSALS, tally.refusals, limits.refusals),
-        Outcome(LENGTH, tally.lengths, limits.length),
+        Outcome(REFUSALS, tally.refusals, limits.refusals, tally.by_group),
+        Outcome(LENGTH, tally.lengths, limits.length, tally.by_group),
     ]
     exponent = 1 / (len(outcomes) + (judgements is not None))  # so that all letters together have the confidence
 
@@ -201,11 +206,11 @@ def _judge_scores(
         failed_why=dict(answers.failed_why),
     )
     measurement = Measurement(SCORE, answers.counts, tolerance, _build_detail(tally, judge=judge_document))
-    scores = judgements.scores
+    scores, by_value = judgements.scores, judgements.by_value
     total = len(judgements.keys)
-    if not total or answers.unasked or 1 - len(scores) / total > LOST_SHARE:
+    if not total or answers.unasked or largest_lost_share(by_value) > LOST_SHARE:
         unread_reason = Reason("judge-unread", {"usable": len(scores), "total": total}, SCORE)
-        return measurement.give_up(unread_reason if total else _lost_reason(tally, SCORE, complete=0))
+        return measurement.give_up(unread_reason if total else _lost_reason(tally, SCORE, tally.lost_shares({})))
     if judgements.labels and judgements.counted_label is None:
         return measurement.give_up(Reason("judge-label-unknown", {"labels": list(judgements.labels)}, SCORE))
     means = {key: float(version_scores.mean()) for key, version_scores in scores.items()}
@@ -220,9 +225,11 @@ def _judge_scores(
         if judge_bias.estimate > limits.judge:
             bias_facts = {"lean": judge_bias.estimate, "limit": limits.judge}
             return measurement.give_up(Reason("judge-leans", bias_facts, SCORE))
-    outcome = Outcome(SCORE, means, limits.score, unit=score_sd)
-    component = _judge_outcome(tally, outcome, limits.tie, tolerance, rng, answers.counts)
-    return _replace_detail(component, judge=judge_document)
+    losses = loss_effect(by_value, limits.refusals, tolerance.confidence, bias_rng, DRAWS)
+    outcome = Outcome(SCORE, means, limits.score, by_value, unit=score_sd)
+    component = _judge_outcome(tally, outcome, limits.tie, tolerance, rng, answers.counts, losses)
+    component = _replace_detail(component, judge=judge_document)
+    return keep_bs_only(component) if is_dominated_by_few(all_scores, score_sd) else component
 
 
 def _estimate_judge_bias(
@@ -268,8 +275,9 @@ def _judge_outcome(
     detail = _build_detail(tally, complete=len(cases))
     units = (Units("prompt", len({case.versions for case in cases}), LEAST_PROMPTS),)
     measurement = Measurement(name, counts or tally.counts, tolerance, detail, units=units)
-    if not cases or tally.unasked or 1 - len(cases) / len(tally.cases) > LOST_SHARE:
-        return measurement.give_up(_lost_reason(tally, name, len(cases)))
+    lost_shares = tally.lost_shares(outcome.numbers)
+    if tally.unasked or lost_shares.max() > LOST_SHARE:
+        return measurement.give_up(_lost_reason(tally, name, lost_shares))
     complete_table = table[complete_indices]
     outputs = complete_table / outcome.unit
     unit = None if name == SCORE else 1.0  # refusals and lengths are no multiples of an estimated standard deviation
@@ -307,7 +315,7 @@ def _judge_outcome(
         evidence,
         lambda letter: _reason_for(letter, name, draws_by_pair, gaps),
         {"step_1": largest_interval(differences), "step_2": largest_interval(gaps)},
-        lost=_lost_changes(tally, outcome, outputs, len(cases), tie_share),
+        lost=_lost_changes(outcome, outputs, float(lost_shares.max()), tie_share),
     )
 
 
@@ -372,13 +380,12 @@ def _noise_document(tally: WrittenTexts, outcome: Outcome, complete_cases: set[i
     return types.NoiseDocument(values=math.sqrt(float(np.mean(squares))), repeats=repeats)
 
 
-def _lost_changes(tally: WrittenTexts, outcome: Outcome, outputs: Floats, complete_count: int, tie: float) -> Lost:
-    """Return the largest change of the effects that prompts without a number for every value could make."""
-    lost_share = 1 - complete_count / len(tally.cases)
+def _lost_changes(outcome: Outcome, outputs: Floats, lost_share: float, tie: float) -> Lost:
+    """Return the largest change of the effects that the lost share of the replies about a value could make."""
     low, high = (0.0, 1.0) if outcome.name == REFUSALS else np.quantile(outputs, QUANTILES)
     change = lost_share * float(high - low)
     # a side has the share `tie` of one group and 1 - tie of another
-    return lost_replies(tally.by_group, outcome.limit, step_1=change, step_2=(2 * tie - 1) * change)
+    return lost_replies(outcome.by_group, outcome.limit, step_1=change, step_2=(2 * tie - 1) * change)
 
 
 def _build_detail(
@@ -403,10 +410,9 @@ def _build_detail(
     )
 
 
-def _lost_reason(tally: WrittenTexts, name: str, complete: int) -> Reason:
-    """Return the reason why too few prompts have a number for every value."""
-    total = len(tally.cases)
-    facts = {"total": total, "whole": complete, "share": 1 - complete / total if total else 1.0}
+def _lost_reason(tally: WrittenTexts, name: str, lost_shares: Floats) -> Reason:
+    """Return the reason why too few replies have a number, with the value that lost the largest share of its own."""
+    facts = {"share": float(lost_shares.max()), "most": tally.values[int(lost_shares.argmax())]}
     if tally.failed_why.total() > max(len(tally.refused), tally.unusable_why.total()):
         return Reason("target-calls-failed", {**facts, "why": dict(tally.failed_why)}, name)
     return Reason("profiles-incomplete" if tally.texts else "no-usable-observations", facts, name)

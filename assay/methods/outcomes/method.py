@@ -27,6 +27,7 @@ from assay.methods.shared.outcome_tables.decision_table import DecisionTable, Gr
 from assay.methods.shared.outcome_tables.rates import quantile
 from assay.model import Floats, Kind
 from assay.references import NOTHING, LoadedMaterial, NamedDecisions, References
+from assay.statistics.hidden.scales import is_dominated_by_few
 
 Column = Annotated[str, MaxLen(200)]
 Value = Annotated[str, MinLen(1), MaxLen(200)]
@@ -171,6 +172,7 @@ class Outcomes(Bounded, Method):
                 if name not in self.by:
                     raise UnknownName("column of by", name, self.by, f"intersections.{index}")
             refuse_repeats(f"intersections.{index}", columns)
+            refuse_repeats("intersections", [" x ".join(sorted(names)) for names in self.intersections[: index + 1]])
         if self.threshold is not None and (self.decision or not self.score):
             raise SpecificationError("a threshold needs a score column; leave the decision column out", "threshold")
         if not self.attribute:
@@ -283,7 +285,7 @@ class Outcomes(Bounded, Method):
             outputs.append(self._binary_output(self.decision, decisions, words=f"{self.decision}: {favourable}"))
         if not self.score:
             return outputs
-        scores, people = table.score, table.people
+        scores = table.score
         has_score = ~np.isnan(scores)
         if not has_score.any():
             raise SpecificationError(f"no row has a number in the column {self.score}", "score")
@@ -292,18 +294,23 @@ class Outcomes(Bounded, Method):
             outputs.append(
                 self._binary_output("decision", decisions, words=f"{self.score} of {self.threshold:g} or more")
             )
-        median = quantile(scores[has_score], people[has_score], 0.5)
-        mean = np.average(scores[has_score], weights=table.weight_sums[has_score])
-        deviation = float(np.sqrt(np.average((scores[has_score] - mean) ** 2, weights=table.weight_sums[has_score])))
+        known, people, weights = (numbers[has_score] for numbers in (scores, table.people, table.weight_sums))
+        median = quantile(known, people, 0.5)
+        mean = np.average(known, weights=weights)
+        deviation = float(np.sqrt(np.average((known - mean) ** 2, weights=weights)))
         if not deviation > 0:
             raise SpecificationError(f"every score in the column {self.score} is {mean:g}", "score")
-        facts = {"median": median, "at_median": int(people[has_score & (scores == median)].sum())}
-        is_above = np.where(has_score, scores > median, np.nan)
-        words = f"{self.score} above the median of {median:g}"
-        outputs.append(
-            Output(self.score, scores / deviation, is_above, words, self.delta_score, binary=False, facts=facts)
+        output = Output(
+            self.score,
+            scores / deviation,
+            favourable=np.where(has_score, scores > median, np.nan),
+            words=f"{self.score} above the median of {median:g}",
+            delta=self.delta_score,
+            binary=False,
+            by_few=is_dominated_by_few(known, deviation, weights),
+            facts={"median": median, "at_median": int(people[known == median].sum())},
         )
-        return outputs
+        return [*outputs, output]
 
     def _read_decisions(self, table: DecisionTable) -> tuple[str, Floats]:
         """Return the favourable value of the column of decisions, and the decisions: 1 or 0, NaN if unknown."""
