@@ -110,16 +110,12 @@ def has_too_few(component: Component) -> bool:
     return component.letter is None and any(reason.code == TOO_FEW for reason in component.reasons)
 
 
-def depends_on_scale(component: Component, facts: Json) -> Component:
-    """Return the component without a declared letter, which depends on the scale of the numbers; the letter stays."""
-    reason = Reason("letter-depends-on-scale", facts, component.name)
-    return replace(component, declared=False, reasons=(reason, *component.reasons))
-
-
 def keep_bs_only(component: Component) -> Component:
     """Withhold UCS and DSBS: a few numbers make up most of the standard deviation, the unit of the effects."""
     facts = {"why": "a few of them make up most of their standard deviation"}
-    return component if component.letter in {None, Letter.BS} else depends_on_scale(component, facts)
+    reason = Reason("letter-depends-on-scale", facts, component.name)
+    is_withheld = component.letter not in {None, Letter.BS}
+    return replace(component, declared=False, reasons=(reason, *component.reasons)) if is_withheld else component
 
 
 def is_settled(component: Component) -> bool:

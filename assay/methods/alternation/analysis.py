@@ -24,7 +24,7 @@ from assay.methods.shared.answers.of_profiles import Answers, lost_reason, too_f
 from assay.methods.shared.detail import Profiles as ProfilesDocument
 from assay.methods.shared.profiles import Case, like_those_asked
 from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Letter, Reason
-from assay.rating.component import HIDDEN, Lost, Measurement, Tolerance, Units, depends_on_scale
+from assay.rating.component import HIDDEN, Lost, Measurement, Tolerance, Units
 from assay.rating.losses import hidden_documents, loss_effect, losses_document, lost_replies
 from assay.statistics.hidden.chance import may_be_chance
 from assay.statistics.hidden.scales import Scale, amounts, limit_on, on_scale, scales_of
@@ -119,7 +119,8 @@ def _add_scale_letters(component: Component, variants: Sequence[Component], scal
     declared_letters = {str(document.scale): document.letter for document in documents if document.declared}
     if not component.declared or len({*declared_letters.values()}) == 1:
         return component
-    return depends_on_scale(component, {"letters": declared_letters})
+    reason = Reason("letter-depends-on-scale", {"letters": declared_letters}, component.name)
+    return replace(component, declared=False, reasons=(reason, *component.reasons))  # the letter stays, undeclared
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from assay.rating.losses import ByGroup, hidden_documents, largest_lost_share, l
 from assay.statistics.hidden.chance import may_be_chance
 from assay.statistics.hidden.scales import is_dominated_by_few
 from assay.statistics.hidden.strata import stratum_effects
-from assay.statistics.intervals.alternation_effects import DRAWS, Profiles, paired_draws, tied_draws
+from assay.statistics.intervals.alternation_effects import DRAWS, Profiles, pair_differences, paired_draws, tied_draws
 from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.crossed import mean_draws
 from assay.statistics.intervals.worst_block import largest_interval
@@ -77,10 +77,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One measured outcome: `numbers` by text, the tolerance `limit`, and the unit by which numbers are divided.
-
-    `by_group` counts the replies, or for scores the texts, by value: those that are lost are stated in a reason.
-    """
+    """One measured outcome: `numbers` by text, their `unit`, the tolerance `limit`, and counts of losses by value."""
 
     name: str
     numbers: Mapping[TextKey, float]
@@ -111,15 +108,13 @@ def judge_texts(
     def tolerance(limit: float) -> Tolerance:
         return Tolerance.around(limit, confidence**exponent, hidden=hidden_confidence**exponent)
 
-    facts = _count_same_text(tally)
-    if facts is not None:
+    if (facts := _count_same_text(tally)) is not None:
         limit_by_name = {outcome.name: outcome.limit for outcome in outcomes}
         if judgements is not None:
             limit_by_name[SCORE] = limits.score
+        detail = _build_detail(tally)
         return [
-            Measurement(name, tally.counts, tolerance(limit), _build_detail(tally)).give_up(
-                Reason("same-text-for-all", facts, name)
-            )
+            Measurement(name, tally.counts, tolerance(limit), detail).give_up(Reason("same-text-for-all", facts, name))
             for name, limit in limit_by_name.items()
         ]
     refusal_rng, length_rng, score_rng, bias_rng, loss_rng = rng.spawn(5)
@@ -132,9 +127,7 @@ def judge_texts(
     components[1] = _replace_detail(components[1], words=word_rows)  # shown beside the lengths
     if judgements is not None:
         score_component = _judge_scores(tally, judgements, limits, tolerance(limits.score), score_rng, bias_rng)
-        if score_component.letter is not None:
-            score_component = _withhold_if_named(score_component, tally, word_rows)
-        components.append(score_component)
+        components.append(_withhold_if_named(score_component, tally, word_rows))
     return components
 
 
@@ -179,8 +172,8 @@ def _withhold_if_named(
         for (_, value, _), text in tally.texts.items()
         if any(value_of_name.get(word) == tally.values[value] for word in words_of(text))
     )
-    largest_share = max(text_counts[value] / total for value, total in totals.items())
-    if largest_share <= NAMED_SHARE:
+    largest_share = max((text_counts[value] / total for value, total in totals.items()), default=0.0)
+    if component.letter is None or largest_share <= NAMED_SHARE:
         return component
     facts = {"names": [name.capitalize() for name in value_of_name], "share": largest_share}
     reason = Reason("names-of-one-group", facts, SCORE)
@@ -206,8 +199,11 @@ def _judge_scores(
         failed_why=dict(answers.failed_why),
     )
     measurement = Measurement(SCORE, answers.counts, tolerance, _build_detail(tally, judge=judge_document))
-    scores, by_value = judgements.scores, judgements.by_value
-    total = len(judgements.keys)
+    scores, total = judgements.scores, len(judgements.keys)
+    by_value = {  # the number of texts about each value that have a score, and of those that have none
+        name: Counter("usable" if key in scores else "unread" for key in judgements.keys if key[1] == value)
+        for value, name in enumerate(tally.values)
+    }
     if not total or answers.unasked or largest_lost_share(by_value) > LOST_SHARE:
         unread_reason = Reason("judge-unread", {"usable": len(scores), "total": total}, SCORE)
         return measurement.give_up(unread_reason if total else _lost_reason(tally, SCORE, tally.lost_shares({})))
@@ -239,11 +235,9 @@ def _estimate_judge_bias(
 
     ``None`` if there are too few prompts for an interval.
     """
-    pairs = list(combinations(range(len(tally.values)), 2))
     differences_by_case: dict[int, list[Floats]] = {}
     for (case, _, _), version_scores in scores.items():
-        text_differences = np.array([version_scores[b] - version_scores[a] for a, b in pairs]) / score_sd
-        differences_by_case.setdefault(case, []).append(text_differences)
+        differences_by_case.setdefault(case, []).append(pair_differences(version_scores[np.newaxis])[0] / score_sd)
     cases = sorted(differences_by_case)
     differences = np.stack([np.mean(differences_by_case[case], axis=0) for case in cases])
     clusters = numbered_clusters([tally.cases[case] for case in cases])
@@ -392,11 +386,9 @@ def _build_detail(
     tally: WrittenTexts, complete: int | None = None, judge: types.JudgeDocument | None = None
 ) -> types.FreeTextComponent:
     """Return the details that all components have; `complete`: number of prompts with a result for every value."""
+    texts, refused = (Counter(value for _, value, _ in keys) for keys in (tally.texts, tally.refused))
     replies = {
-        value: {
-            "texts": float(sum(value_index == index for _, value_index, _ in tally.texts)),
-            "refusals": float(sum(value_index == index for _, value_index, _ in tally.refused)),
-        }
+        value: {"texts": float(texts[index]), "refusals": float(refused[index])}
         for index, value in enumerate(tally.values)
     }
     return types.FreeTextComponent(

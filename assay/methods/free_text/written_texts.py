@@ -17,7 +17,6 @@ from assay.methods.shared.answers.of_profiles import Answers
 from assay.methods.shared.answers.tally import REFUSED_IN_WORDS, Asking, Tally, ask_in_batches
 from assay.methods.shared.profiles import Case
 from assay.model import Classify, Floats, Probe, Regress, Reply, Write
-from assay.rating.losses import ByGroup
 
 LONGEST_REFUSAL = 600
 """Maximum length of a refusal in characters: a longer reply is a text, whatever it begins with."""
@@ -126,10 +125,7 @@ class WrittenTexts(Tally):
         return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))
 
     def lost_shares(self, numbers: Mapping[TextKey, float]) -> Floats:
-        """Return the share of the replies about each value without one of `numbers`, shape (values,).
-
-        All numbers of a prompt that has none for one of the values are lost as well, because they are not compared.
-        """
+        """Return the share of the replies about each value, shape (values,), without a number in a complete prompt."""
         is_complete = np.asarray(~np.isnan(self.table(numbers)).any(axis=1))
         counted = Counter(value for case, value, _ in numbers if is_complete[case])
         return np.array([1 - counted[value] / (len(self.cases) * self.repeats) for value in range(len(self.values))])
@@ -184,13 +180,6 @@ class Judgements:
             ]
         yield from ask_in_batches(questions, lambda text_version, replies: self.answers.take(*text_version, replies[0]))
         self.answers.complete_top_labels()
-
-    @property
-    def by_value(self) -> ByGroup:
-        """Number of texts by the value they are about, with a score of every version (``usable``) or not."""
-        scores, values = self.scores, enumerate(self.answers.values)
-        kinds = {name: [key in scores for key in self.keys if key[1] == value] for value, name in values}
-        return {name: Counter(usable=sum(kept), unread=len(kept) - sum(kept)) for name, kept in kinds.items()}
 
     @property
     def labels(self) -> tuple[str, ...]:

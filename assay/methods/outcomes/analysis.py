@@ -141,8 +141,7 @@ class _Comparison:
             Tolerance.around(output.delta, self.confidence),
             self._group_tables(table_rng),
         )
-        unknown_reason = self._unknown_reason()
-        if unknown_reason is not None:
+        if (unknown_reason := self._unknown_reason()) is not None:
             return measurement.give_up(unknown_reason)
         group_count = len(self._compared_groups)
         measurement.units = [Units("sufficiently large group", group_count, needed=2)]

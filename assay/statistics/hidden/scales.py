@@ -111,14 +111,12 @@ def limit_on(scale: Scale, delta: float, deviation: float) -> float | None:
     return limit if scale == "log" and limit < delta else None
 
 
-def is_dominated_by_few(outputs: Floats, sd: float, weights: Floats | None = None) -> bool:
+def is_dominated_by_few(outputs: Floats, sd: float, quartiles: Floats | None = None) -> bool:
     """Return whether a few outputs, such as codes for "not known", account for most of the standard deviation.
 
     The standard deviation `sd` is the unit of the effects: differences between the other outputs would seem small.
     """
-    quarters = (0.25, 0.75)
-    weighted = None if weights is None else np.quantile(outputs, quarters, method="inverted_cdf", weights=weights)
-    low, high = np.quantile(outputs, quarters) if weighted is None else weighted
+    low, high = np.quantile(outputs, [0.25, 0.75]) if quartiles is None else quartiles
     # ranks of only two different numbers give the same effects as the numbers
     return len(np.unique(outputs)) > 2 and sd > DOMINATED * float(high - low) / QUARTILES
 

@@ -263,17 +263,14 @@ class DecisionTable(Bounded):
                 negative_field,
             )
         number_by_value = {positive: 1.0, **dict.fromkeys(negative or other_values, 0.0)}
-        number_by_code = [number_by_value.get(value, np.nan) for value in column.values]
-        number_by_code.append(np.nan)  # the code -1, `UNKNOWN`, selects the last number
+        number_by_code = [*(number_by_value.get(value, np.nan) for value in column.values), np.nan]  # last: `UNKNOWN`
         return np.asarray(np.array(number_by_code)[np.array(column.codes, dtype=np.int64)])
 
     def frequent_values(self, name: str, limit: int = 12) -> str:
         """Format the `limit` most frequent values of a column with their counts, for error messages: "yes (12), …"."""
         column = self.column(name)
         # `UNKNOWN` is -1, so that the first count is of missing values
-        missing, *counts = (
-            np.bincount(np.array(column.codes) + 1, self.people, len(column.values) + 1).astype(int).tolist()
-        )
+        missing, *counts = np.bincount(np.array(column.codes) + 1, self.people, len(column.values) + 1).astype(int)
         indices = np.argsort(-np.array(counts), kind="stable").tolist()
         phrases = [f"{column.values[index]} ({counts[index]:,})" for index in indices[:limit]]
         if len(indices) > limit:
