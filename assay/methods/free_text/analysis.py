@@ -60,9 +60,6 @@ with five to ten prompts an unbiased writer was rated biased in 3 of 120 simulat
 PRIOR = 0.5
 """Scale of the prior of the spread between strata, as a multiple of the tolerance: most models vary little."""
 
-QUANTILES = (0.025, 0.975)
-"""Quantiles of the outputs between which the outputs of lost replies are assumed to lie."""
-
 
 @dataclass(frozen=True)
 class Limits:
@@ -376,7 +373,7 @@ def _noise_document(tally: WrittenTexts, outcome: Outcome, complete_cases: set[i
 
 def _lost_changes(outcome: Outcome, outputs: Floats, lost_share: float, tie: float) -> Lost:
     """Return the largest change of the effects that the lost share of the replies about a value could make."""
-    low, high = (0.0, 1.0) if outcome.name == REFUSALS else np.quantile(outputs, QUANTILES)
+    low, high = (0.0, 1.0) if outcome.name == REFUSALS else np.quantile(outputs, (0.025, 0.975))  # without outliers
     change = lost_share * float(high - low)
     # a side has the share `tie` of one group and 1 - tie of another
     return lost_replies(outcome.by_group, outcome.limit, step_1=change, step_2=(2 * tie - 1) * change)
