@@ -260,13 +260,12 @@ def _judge_outcome(
     In step 2, `tie_share` of a value's contents are from one list. `losses` are differences between values in lost
     replies, judged with the outcome. `counts` are those of the judge's replies; ``None``: of the writer's replies.
     """
-    name, table = outcome.name, tally.table(outcome.numbers)
+    name, table, lost_shares = outcome.name, tally.table(outcome.numbers), tally.lost_shares(outcome.numbers)
     complete_indices = np.flatnonzero(~np.isnan(table).any(axis=1))
     cases = [tally.cases[index] for index in complete_indices.tolist()]
     detail = _build_detail(tally, complete=len(cases))
     units = (Units("prompt", len({case.versions for case in cases}), LEAST_PROMPTS),)
     measurement = Measurement(name, counts or tally.counts, tolerance, detail, units=units)
-    lost_shares = tally.lost_shares(outcome.numbers)
     if tally.unasked or lost_shares.max() > LOST_SHARE:
         return measurement.give_up(_lost_reason(tally, name, lost_shares))
     complete_table = table[complete_indices]
@@ -277,8 +276,7 @@ def _judge_outcome(
         draws_by_pair, gaps, hidden_in_strata = _draw_effects(profiles, cases, tie_share, outcome.limit, rng)
     except EvidenceError as error:
         return measurement.impossible(error)
-    hidden = (*hidden_in_strata, *losses)
-    differences = np.stack([*draws_by_pair.values()], axis=1)
+    hidden, differences = (*hidden_in_strata, *losses), np.stack([*draws_by_pair.values()], axis=1)
     columns = dict(zip(profiles.values, complete_table.T, strict=True))
     measurement.detail = replace(
         detail,
