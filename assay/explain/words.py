@@ -113,8 +113,8 @@ MESSAGES: Mapping[str, str] = {
         "|: {lost:count} are missing|]."
     ),
     "letter-depends-on-scale": (
-        "{where:where}no letter is declared, because it depends on the scale on which answers are compared; "
-        "declare one with the field “scale”."
+        "{where:where}no letter is declared, because it depends on the scale on which numbers are compared"
+        "[: {why}|; if the request has the field “scale”, declare one with it]."
     ),
     "target-output-unusable": (
         "{where:where}too much of the output could not be read"

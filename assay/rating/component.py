@@ -110,6 +110,14 @@ def has_too_few(component: Component) -> bool:
     return component.letter is None and any(reason.code == TOO_FEW for reason in component.reasons)
 
 
+def keep_bs_only(component: Component) -> Component:
+    """Withhold UCS and DSBS: a few numbers make up most of the standard deviation, the unit of the effects."""
+    facts = {"why": "a few of them make up most of their standard deviation"}
+    reason = Reason("letter-depends-on-scale", facts, component.name)
+    is_withheld = component.letter not in {None, Letter.BS}
+    return replace(component, declared=False, reasons=(reason, *component.reasons)) if is_withheld else component
+
+
 def is_settled(component: Component) -> bool:
     """Return whether more questions would change nothing: the component's letter is declared, or it cannot get one."""
     return component.declared or (component.letter is None and not has_too_few(component))

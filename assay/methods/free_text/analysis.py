@@ -24,11 +24,12 @@ from assay.methods.shared.answers.of_profiles import LOST_SHARE
 from assay.methods.shared.detail import Profiles as ProfilesDocument
 from assay.methods.shared.profiles import FRAME, Case, like_those_asked, numbered_clusters
 from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Letter, Reason
-from assay.rating.component import Counts, Lost, Measurement, Tolerance, Units
-from assay.rating.losses import hidden_documents, loss_effect, lost_replies
+from assay.rating.component import Counts, Lost, Measurement, Tolerance, Units, keep_bs_only
+from assay.rating.losses import ByGroup, hidden_documents, largest_lost_share, loss_effect, lost_replies
 from assay.statistics.hidden.chance import may_be_chance
+from assay.statistics.hidden.scales import is_dominated_by_few
 from assay.statistics.hidden.strata import stratum_effects
-from assay.statistics.intervals.alternation_effects import DRAWS, Profiles, paired_draws, tied_draws
+from assay.statistics.intervals.alternation_effects import DRAWS, Profiles, pair_differences, paired_draws, tied_draws
 from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.crossed import mean_draws
 from assay.statistics.intervals.worst_block import largest_interval
@@ -59,9 +60,6 @@ with five to ten prompts an unbiased writer was rated biased in 3 of 120 simulat
 PRIOR = 0.5
 """Scale of the prior of the spread between strata, as a multiple of the tolerance: most models vary little."""
 
-QUANTILES = (0.025, 0.975)
-"""Quantiles of the outputs between which the outputs of lost replies are assumed to lie."""
-
 
 @dataclass(frozen=True)
 class Limits:
@@ -76,11 +74,12 @@ class Limits:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One measured outcome: `numbers` by text, the tolerance `limit`, and the unit by which numbers are divided."""
+    """One measured outcome: `numbers` by text, their `unit`, the tolerance `limit`, and counts of losses by value."""
 
     name: str
     numbers: Mapping[TextKey, float]
     limit: float
+    by_group: ByGroup
     unit: float = 1.0
 
 
@@ -98,23 +97,21 @@ def judge_texts(
     Both confidences are of all letters together. `group_words` state a value ("she"), so they are not typical words.
     """
     outcomes = [
-        Outcome(REFUSALS, tally.refusals, limits.refusals),
-        Outcome(LENGTH, tally.lengths, limits.length),
+        Outcome(REFUSALS, tally.refusals, limits.refusals, tally.by_group),
+        Outcome(LENGTH, tally.lengths, limits.length, tally.by_group),
     ]
     exponent = 1 / (len(outcomes) + (judgements is not None))  # so that all letters together have the confidence
 
     def tolerance(limit: float) -> Tolerance:
         return Tolerance.around(limit, confidence**exponent, hidden=hidden_confidence**exponent)
 
-    facts = _count_same_text(tally)
-    if facts is not None:
+    if (facts := _count_same_text(tally)) is not None:
         limit_by_name = {outcome.name: outcome.limit for outcome in outcomes}
         if judgements is not None:
             limit_by_name[SCORE] = limits.score
+        detail = _build_detail(tally)
         return [
-            Measurement(name, tally.counts, tolerance(limit), _build_detail(tally)).give_up(
-                Reason("same-text-for-all", facts, name)
-            )
+            Measurement(name, tally.counts, tolerance(limit), detail).give_up(Reason("same-text-for-all", facts, name))
             for name, limit in limit_by_name.items()
         ]
     refusal_rng, length_rng, score_rng, bias_rng, loss_rng = rng.spawn(5)
@@ -127,9 +124,7 @@ def judge_texts(
     components[1] = _replace_detail(components[1], words=word_rows)  # shown beside the lengths
     if judgements is not None:
         score_component = _judge_scores(tally, judgements, limits, tolerance(limits.score), score_rng, bias_rng)
-        if score_component.letter is not None:
-            score_component = _withhold_if_named(score_component, tally, word_rows)
-        components.append(score_component)
+        components.append(_withhold_if_named(score_component, tally, word_rows))
     return components
 
 
@@ -174,8 +169,8 @@ def _withhold_if_named(
         for (_, value, _), text in tally.texts.items()
         if any(value_of_name.get(word) == tally.values[value] for word in words_of(text))
     )
-    largest_share = max(text_counts[value] / total for value, total in totals.items())
-    if largest_share <= NAMED_SHARE:
+    largest_share = max((text_counts[value] / total for value, total in totals.items()), default=0.0)
+    if component.letter is None or largest_share <= NAMED_SHARE:
         return component
     facts = {"names": [name.capitalize() for name in value_of_name], "share": largest_share}
     reason = Reason("names-of-one-group", facts, SCORE)
@@ -201,11 +196,14 @@ def _judge_scores(
         failed_why=dict(answers.failed_why),
     )
     measurement = Measurement(SCORE, answers.counts, tolerance, _build_detail(tally, judge=judge_document))
-    scores = judgements.scores
-    total = len(judgements.keys)
-    if not total or answers.unasked or 1 - len(scores) / total > LOST_SHARE:
+    scores, total = judgements.scores, len(judgements.keys)
+    by_value = {  # the number of texts about each value that have a score, and of those that have none
+        name: Counter("usable" if key in scores else "unread" for key in judgements.keys if key[1] == value)
+        for value, name in enumerate(tally.values)
+    }
+    if not total or answers.unasked or largest_lost_share(by_value) > LOST_SHARE:
         unread_reason = Reason("judge-unread", {"usable": len(scores), "total": total}, SCORE)
-        return measurement.give_up(unread_reason if total else _lost_reason(tally, SCORE, complete=0))
+        return measurement.give_up(unread_reason if total else _lost_reason(tally, SCORE, tally.lost_shares({})))
     if judgements.labels and judgements.counted_label is None:
         return measurement.give_up(Reason("judge-label-unknown", {"labels": list(judgements.labels)}, SCORE))
     means = {key: float(version_scores.mean()) for key, version_scores in scores.items()}
@@ -220,9 +218,11 @@ def _judge_scores(
         if judge_bias.estimate > limits.judge:
             bias_facts = {"lean": judge_bias.estimate, "limit": limits.judge}
             return measurement.give_up(Reason("judge-leans", bias_facts, SCORE))
-    outcome = Outcome(SCORE, means, limits.score, unit=score_sd)
-    component = _judge_outcome(tally, outcome, limits.tie, tolerance, rng, answers.counts)
-    return _replace_detail(component, judge=judge_document)
+    losses = loss_effect(by_value, limits.refusals, tolerance.confidence, bias_rng, DRAWS)
+    outcome = Outcome(SCORE, means, limits.score, by_value, unit=score_sd)
+    component = _judge_outcome(tally, outcome, limits.tie, tolerance, rng, answers.counts, losses)
+    component = _replace_detail(component, judge=judge_document)
+    return keep_bs_only(component) if is_dominated_by_few(all_scores, score_sd) else component
 
 
 def _estimate_judge_bias(
@@ -232,11 +232,9 @@ def _estimate_judge_bias(
 
     ``None`` if there are too few prompts for an interval.
     """
-    pairs = list(combinations(range(len(tally.values)), 2))
     differences_by_case: dict[int, list[Floats]] = {}
     for (case, _, _), version_scores in scores.items():
-        text_differences = np.array([version_scores[b] - version_scores[a] for a, b in pairs]) / score_sd
-        differences_by_case.setdefault(case, []).append(text_differences)
+        differences_by_case.setdefault(case, []).append(pair_differences(version_scores[np.newaxis])[0] / score_sd)
     cases = sorted(differences_by_case)
     differences = np.stack([np.mean(differences_by_case[case], axis=0) for case in cases])
     clusters = numbered_clusters([tally.cases[case] for case in cases])
@@ -262,14 +260,14 @@ def _judge_outcome(
     In step 2, `tie_share` of a value's contents are from one list. `losses` are differences between values in lost
     replies, judged with the outcome. `counts` are those of the judge's replies; ``None``: of the writer's replies.
     """
-    name, table = outcome.name, tally.table(outcome.numbers)
+    name, table, lost_shares = outcome.name, tally.table(outcome.numbers), tally.lost_shares(outcome.numbers)
     complete_indices = np.flatnonzero(~np.isnan(table).any(axis=1))
     cases = [tally.cases[index] for index in complete_indices.tolist()]
     detail = _build_detail(tally, complete=len(cases))
     units = (Units("prompt", len({case.versions for case in cases}), LEAST_PROMPTS),)
     measurement = Measurement(name, counts or tally.counts, tolerance, detail, units=units)
-    if not cases or tally.unasked or 1 - len(cases) / len(tally.cases) > LOST_SHARE:
-        return measurement.give_up(_lost_reason(tally, name, len(cases)))
+    if tally.unasked or lost_shares.max() > LOST_SHARE:
+        return measurement.give_up(_lost_reason(tally, name, lost_shares))
     complete_table = table[complete_indices]
     outputs = complete_table / outcome.unit
     unit = None if name == SCORE else 1.0  # refusals and lengths are no multiples of an estimated standard deviation
@@ -278,8 +276,7 @@ def _judge_outcome(
         draws_by_pair, gaps, hidden_in_strata = _draw_effects(profiles, cases, tie_share, outcome.limit, rng)
     except EvidenceError as error:
         return measurement.impossible(error)
-    hidden = (*hidden_in_strata, *losses)
-    differences = np.stack([*draws_by_pair.values()], axis=1)
+    hidden, differences = (*hidden_in_strata, *losses), np.stack([*draws_by_pair.values()], axis=1)
     columns = dict(zip(profiles.values, complete_table.T, strict=True))
     measurement.detail = replace(
         detail,
@@ -307,7 +304,7 @@ def _judge_outcome(
         evidence,
         lambda letter: _reason_for(letter, name, draws_by_pair, gaps),
         {"step_1": largest_interval(differences), "step_2": largest_interval(gaps)},
-        lost=_lost_changes(tally, outcome, outputs, len(cases), tie_share),
+        lost=_lost_changes(outcome, outputs, float(lost_shares.max()), tie_share),
     )
 
 
@@ -372,24 +369,21 @@ def _noise_document(tally: WrittenTexts, outcome: Outcome, complete_cases: set[i
     return types.NoiseDocument(values=math.sqrt(float(np.mean(squares))), repeats=repeats)
 
 
-def _lost_changes(tally: WrittenTexts, outcome: Outcome, outputs: Floats, complete_count: int, tie: float) -> Lost:
-    """Return the largest change of the effects that prompts without a number for every value could make."""
-    lost_share = 1 - complete_count / len(tally.cases)
-    low, high = (0.0, 1.0) if outcome.name == REFUSALS else np.quantile(outputs, QUANTILES)
+def _lost_changes(outcome: Outcome, outputs: Floats, lost_share: float, tie: float) -> Lost:
+    """Return the largest change of the effects that the lost share of the replies about a value could make."""
+    low, high = (0.0, 1.0) if outcome.name == REFUSALS else np.quantile(outputs, (0.025, 0.975))  # without outliers
     change = lost_share * float(high - low)
     # a side has the share `tie` of one group and 1 - tie of another
-    return lost_replies(tally.by_group, outcome.limit, step_1=change, step_2=(2 * tie - 1) * change)
+    return lost_replies(outcome.by_group, outcome.limit, step_1=change, step_2=(2 * tie - 1) * change)
 
 
 def _build_detail(
     tally: WrittenTexts, complete: int | None = None, judge: types.JudgeDocument | None = None
 ) -> types.FreeTextComponent:
     """Return the details that all components have; `complete`: number of prompts with a result for every value."""
+    texts, refused = (Counter(value for _, value, _ in keys) for keys in (tally.texts, tally.refused))
     replies = {
-        value: {
-            "texts": float(sum(value_index == index for _, value_index, _ in tally.texts)),
-            "refusals": float(sum(value_index == index for _, value_index, _ in tally.refused)),
-        }
+        value: {"texts": float(texts[index]), "refusals": float(refused[index])}
         for index, value in enumerate(tally.values)
     }
     return types.FreeTextComponent(
@@ -403,10 +397,9 @@ def _build_detail(
     )
 
 
-def _lost_reason(tally: WrittenTexts, name: str, complete: int) -> Reason:
-    """Return the reason why too few prompts have a number for every value."""
-    total = len(tally.cases)
-    facts = {"total": total, "whole": complete, "share": 1 - complete / total if total else 1.0}
+def _lost_reason(tally: WrittenTexts, name: str, lost_shares: Floats) -> Reason:
+    """Return the reason why too few replies have a number, with the value that lost the largest share of its own."""
+    facts = {"share": float(lost_shares.max()), "most": tally.values[int(lost_shares.argmax())]}
     if tally.failed_why.total() > max(len(tally.refused), tally.unusable_why.total()):
         return Reason("target-calls-failed", {**facts, "why": dict(tally.failed_why)}, name)
     return Reason("profiles-incomplete" if tally.texts else "no-usable-observations", facts, name)

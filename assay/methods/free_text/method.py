@@ -30,7 +30,7 @@ from assay.methods.free_text.word_use import words_of
 from assay.methods.free_text.written_texts import Judgements, Judging, WrittenTexts
 from assay.methods.shared.answers.of_profiles import Answers
 from assay.methods.shared.detail import ProfilesAggregation, ProfilesLook
-from assay.methods.shared.profiles import JOINED, TextProfiles, text_cases
+from assay.methods.shared.profiles import TextProfiles, text_cases
 from assay.model import Component, Kind
 from assay.rating.component import EARLY_ERROR_FRACTION, are_settled, look_sizes
 
@@ -163,7 +163,9 @@ class FreeText(Bounded, Method):
         prompt_rng, analysis_rng, order_rng = rng.spawn(3)
         cases = text_cases(self._text_profiles, prompt_rng)[: self._prompt_limit]
         words_by_value = self._exchanged_words()
-        all_persons = [dict(zip(self.values, case.clusters["person"].split(JOINED), strict=True)) for case in cases]
+        people = self._text_profiles.people.items()
+        pairs = [int(case.name.partition("/")[0]) for case in cases]  # indices of the people; names begin with them
+        all_persons = [{value: persons[pair] for value, persons in people} for pair in pairs]
         # the judge scores each text about every value: with the words, the person and the names of that value
         exchanges = [Exchange(words_by_value, persons, turn=index) for index, persons in enumerate(all_persons)]
         tally = WrittenTexts(cases=(), values=self.values, repeats=self.repeats)
@@ -193,13 +195,7 @@ class FreeText(Bounded, Method):
         words_by_value: Mapping[str, Sequence[tuple[str, str]]],
     ) -> list[Component]:
         """Judge the texts so far (`tally`); `error_fraction` multiplies the permitted error probability."""
-        limits = Limits(
-            refusals=self.delta_refusals,
-            length=self.delta_length,
-            score=self.delta,
-            judge=self.delta_judge,
-            tie=self.tie,
-        )
+        limits = Limits(self.delta_refusals, self.delta_length, score=self.delta, judge=self.delta_judge, tie=self.tie)
         persons = [person for people in self._text_profiles.people.values() for person in people]
         exchanged_words = [word for slots_and_words in words_by_value.values() for _slot, word in slots_and_words]
         group_words = frozenset(word for text in (*persons, *exchanged_words) for word in words_of(text))

@@ -124,6 +124,12 @@ class WrittenTexts(Tally):
             counts[case, value] += 1
         return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))
 
+    def lost_shares(self, numbers: Mapping[TextKey, float]) -> Floats:
+        """Return the share of the replies about each value, shape (values,), without a number in a complete prompt."""
+        is_complete = np.asarray(~np.isnan(self.table(numbers)).any(axis=1))
+        counted = Counter(value for case, value, _ in numbers if is_complete[case])
+        return np.array([1 - counted[value] / (len(self.cases) * self.repeats) for value in range(len(self.values))])
+
     @property
     def refusals(self) -> Mapping[TextKey, float]:
         """Outcome of the component of refusals by key: 1 for a refusal, 0 for a text."""

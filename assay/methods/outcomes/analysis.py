@@ -27,8 +27,9 @@ from assay.methods.shared.outcome_tables.effects import (
     within_strata,
 )
 from assay.methods.shared.outcome_tables.group_tables import outcome_table, sample_of, tenths_of
+from assay.methods.shared.outcome_tables.rates import quantile
 from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Letter, Reason
-from assay.rating.component import TOO_FEW, Counts, Measurement, Tolerance, Units, insufficient
+from assay.rating.component import TOO_FEW, Counts, Measurement, Tolerance, Units, insufficient, keep_bs_only
 from assay.rating.losses import hidden_documents
 from assay.statistics.hidden.chance import CONFIDENCE_AGAINST_CHANCE, may_be_chance
 from assay.statistics.hidden.strata import fitted_together
@@ -140,8 +141,7 @@ class _Comparison:
             Tolerance.around(output.delta, self.confidence),
             self._group_tables(table_rng),
         )
-        unknown_reason = self._unknown_reason()
-        if unknown_reason is not None:
+        if (unknown_reason := self._unknown_reason()) is not None:
             return measurement.give_up(unknown_reason)
         group_count = len(self._compared_groups)
         measurement.units = [Units("sufficiently large group", group_count, needed=2)]
@@ -178,6 +178,7 @@ class _Comparison:
         too_few_reason = None if component.declared else self._too_few_reason([overall, *families])
         if too_few_reason is not None:
             return self._add_uncompared_groups(measurement.give_up(too_few_reason, measured_effects=intervals))
+        component = keep_bs_only(component) if output.by_few else component
         return self._add_uncompared_groups(self._add_calibration_reason(component, strata_rng))
 
     def _too_few_reason(self, families: Sequence[_Family]) -> Reason | None:
@@ -301,9 +302,8 @@ class _Comparison:
         return np.asarray(np.abs(fitted_together(family.gaps, self.output.delta, rng.spawn(1)[0])).max(axis=1))
 
     def _missing_values(self, sample: Sample) -> MissingValues:
-        low, high = np.quantile(sample.values, (0.025, 0.975))  # range without outliers
-        no_group = self.grouping.codes < 0
-        return MissingValues(self.task, self.output, self._compared_grouping, no_group, float(high - low))
+        low, high = (quantile(sample.values, sample.people, share) for share in (0.025, 0.975))  # without outliers
+        return MissingValues(self.task, self.output, self._compared_grouping, self.grouping.codes < 0, high - low)
 
     # ------------------------------------------------------------------------ words and tables
     def _reason_for(self, letter: Letter, families: Sequence[_Family], overall: _Family, evidence: Evidence) -> Reason:

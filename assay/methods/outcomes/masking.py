@@ -171,7 +171,7 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
         public_component = public_tables.component(component, vocabulary, withheld_names)
         if component.funnel.steps:
             # `tables` has the components' tables first, then two for each step of each grouping
-            first_table = len(pairs) + 2 * len(task.steps) * task.groupings.index(grouping)
+            first_table = len(pairs) + 2 * len(task.steps) * (index // len(task.outputs))
             public_component = replace(
                 public_component, funnel=_public_funnel(component, task, grouping, hidden_parts, first_table)
             )

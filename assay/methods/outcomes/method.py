@@ -27,6 +27,7 @@ from assay.methods.shared.outcome_tables.decision_table import DecisionTable, Gr
 from assay.methods.shared.outcome_tables.rates import quantile
 from assay.model import Floats, Kind
 from assay.references import NOTHING, LoadedMaterial, NamedDecisions, References
+from assay.statistics.hidden.scales import is_dominated_by_few
 
 Column = Annotated[str, MaxLen(200)]
 Value = Annotated[str, MinLen(1), MaxLen(200)]
@@ -162,8 +163,7 @@ class Outcomes(Bounded, Method):
         if not self.decision and not self.score:
             object.__setattr__(self, "decision", self.steps[-1] if self.steps else "decision")
         refuse_repeats("by", self.by)
-        names = (*self.by, self.score, self.truth, *self.strata, self.cluster, self.weight)
-        used_names = [name for name in names if name]
+        used_names = [*filter(None, (*self.by, self.score, self.truth, *self.strata, self.cluster, self.weight))]
         refuse_repeats("decision", [*used_names, *filter(None, (self.decision,))])
         refuse_repeats("steps", [*used_names, *self.steps])  # a step may be the decision
         for index, columns in enumerate(self.intersections):
@@ -171,6 +171,7 @@ class Outcomes(Bounded, Method):
                 if name not in self.by:
                     raise UnknownName("column of by", name, self.by, f"intersections.{index}")
             refuse_repeats(f"intersections.{index}", columns)
+            refuse_repeats("intersections", [" x ".join(sorted(names)) for names in self.intersections[: index + 1]])
         if self.threshold is not None and (self.decision or not self.score):
             raise SpecificationError("a threshold needs a score column; leave the decision column out", "threshold")
         if not self.attribute:
@@ -183,9 +184,8 @@ class Outcomes(Bounded, Method):
         """Return the columns by which people must be counted; nothing if the file is counted already."""
         if self.table is not None:
             return NOTHING
-        columns = dict.fromkeys((*self.by, self.decision, *self.steps, self.truth, *self.strata))
         cuts = () if self.threshold is None else (self.threshold,)  # counts of scores from here on must be exact
-        names = tuple(filter(None, columns))
+        names = tuple(filter(None, dict.fromkeys((*self.by, self.decision, *self.steps, self.truth, *self.strata))))
         decisions = NamedDecisions(names, self.score, self.cluster, self.weight, self.unknown, cuts)
         return References(decisions=decisions)
 
@@ -283,27 +283,26 @@ class Outcomes(Bounded, Method):
             outputs.append(self._binary_output(self.decision, decisions, words=f"{self.decision}: {favourable}"))
         if not self.score:
             return outputs
-        scores, people = table.score, table.people
+        scores = table.score
         has_score = ~np.isnan(scores)
         if not has_score.any():
             raise SpecificationError(f"no row has a number in the column {self.score}", "score")
         if self.threshold is not None:
             decisions = np.where(has_score, scores >= self.threshold, np.nan)
-            outputs.append(
-                self._binary_output("decision", decisions, words=f"{self.score} of {self.threshold:g} or more")
-            )
-        median = quantile(scores[has_score], people[has_score], 0.5)
-        mean = np.average(scores[has_score], weights=table.weight_sums[has_score])
-        deviation = float(np.sqrt(np.average((scores[has_score] - mean) ** 2, weights=table.weight_sums[has_score])))
+            words = f"{self.score} of {self.threshold:g} or more"
+            outputs.append(self._binary_output("decision", decisions, words))
+        known, people, weights = (numbers[has_score] for numbers in (scores, table.people, table.weight_sums))
+        median = quantile(known, people, 0.5)
+        mean = np.average(known, weights=weights)
+        deviation = float(np.sqrt(np.average((known - mean) ** 2, weights=weights)))
         if not deviation > 0:
             raise SpecificationError(f"every score in the column {self.score} is {mean:g}", "score")
-        facts = {"median": median, "at_median": int(people[has_score & (scores == median)].sum())}
+        facts = {"median": median, "at_median": int(people[known == median].sum())}
         is_above = np.where(has_score, scores > median, np.nan)
         words = f"{self.score} above the median of {median:g}"
-        outputs.append(
-            Output(self.score, scores / deviation, is_above, words, self.delta_score, binary=False, facts=facts)
-        )
-        return outputs
+        output = Output(self.score, scores / deviation, is_above, words, self.delta_score, binary=False, facts=facts)
+        quartiles = np.quantile(known, (0.25, 0.75), method="inverted_cdf", weights=weights)
+        return [*outputs, replace(output, by_few=is_dominated_by_few(known, deviation, quartiles))]
 
     def _read_decisions(self, table: DecisionTable) -> tuple[str, Floats]:
         """Return the favourable value of the column of decisions, and the decisions: 1 or 0, NaN if unknown."""
@@ -320,19 +319,15 @@ class Outcomes(Bounded, Method):
         by_name = {grouping.name: grouping for grouping in groupings}
         exclusions: dict[str, dict[str, str]] = {}
         for index, exclusion in enumerate(self.exclusions):
-            grouping = by_name.get(exclusion.by)
+            field, grouping = f"exclusions.{index}", by_name.get(exclusion.by)
             if grouping is None:
-                raise UnknownName("table", exclusion.by, tuple(by_name), f"exclusions.{index}.by")
+                raise UnknownName("table", exclusion.by, tuple(by_name), f"{field}.by")
             if exclusion.group not in grouping.labels:
-                raise UnknownName(
-                    f"group of {exclusion.by}", exclusion.group, grouping.labels, f"exclusions.{index}.group"
-                )
+                raise UnknownName(f"group of {exclusion.by}", exclusion.group, grouping.labels, f"{field}.group")
             in_group = grouping.codes == grouping.labels.index(exclusion.group)
             share = float(table.people[in_group].sum() / table.people.sum())
             if share >= SMALL_SHARE:
-                message = (
-                    f"{exclusion.group} is {share:.1%} of the people; only a group of less than 2 % may be excluded"
-                )
-                raise SpecificationError(message, f"exclusions.{index}.group")
+                message = "of the people; only a group of less than 2 % may be excluded"
+                raise SpecificationError(f"{exclusion.group} is {share:.1%} {message}", f"{field}.group")
             exclusions.setdefault(exclusion.by, {})[exclusion.group] = exclusion.why
         return exclusions

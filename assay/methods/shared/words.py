@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 PROFILES: Mapping[str, str] = {
     "profiles-incomplete": (
-        "{where:where}too few profiles were answered under every value[: {whole:count} of {total:count}], "
-        "so nothing is compared."
+        "{where:where}[too few profiles were answered under every value: {whole:count} of {total:count}"
+        "|too many replies about {most:value} are missing: {share:share}"
+        "|too few profiles were answered under every value], so nothing is compared."
     ),
     "too-many-labels": (
         "{where:where}the service gave [{labels:count} different labels, and at most {most:count} are compared"

@@ -66,7 +66,8 @@ def scales_of(outputs: Floats, declared: Scale | Literal["auto"], *, probabiliti
         scales = ("linear", "logit") if in_unit_interval else ("linear",)
     elif positive:
         scales = ("log", "linear") if _needs_log_scale(outputs) else ("linear", "log")
-    return (*scales, "rank") if _is_dominated_by_few(on_scale(outputs, scales[0])) else scales
+    first = on_scale(outputs, scales[0])
+    return (*scales, "rank") if is_dominated_by_few(first, float(first.std())) else scales
 
 
 def on_scale(outputs: Floats, scale: Scale) -> Floats:
@@ -112,14 +113,14 @@ def limit_on(scale: Scale, delta: float, deviation: float) -> float | None:
     return limit if scale == "log" and limit < delta else None
 
 
-def _is_dominated_by_few(outputs: Floats) -> bool:
+def is_dominated_by_few(outputs: Floats, sd: float, quartiles: Floats | None = None) -> bool:
     """Return whether a few outputs, such as codes for "not known", account for most of the standard deviation.
 
-    The standard deviation is the unit of the effects: differences between the other outputs would seem small.
+    The standard deviation `sd` is the unit of the effects: differences between the other outputs would seem small.
     """
-    low, high = np.quantile(outputs, [0.25, 0.75])
+    low, high = np.quantile(outputs, [0.25, 0.75]) if quartiles is None else quartiles
     # ranks of only two different numbers give the same effects as the numbers
-    return len(np.unique(outputs)) > 2 and float(outputs.std()) > DOMINATED * float(high - low) / QUARTILES
+    return len(np.unique(outputs)) > 2 and sd > DOMINATED * float(high - low) / QUARTILES
 
 
 def _needs_log_scale(outputs: Floats) -> bool:

@@ -290,9 +290,6 @@ def _row_for_labels(probabilities: list[Any], labels: Sequence[str]) -> list[Any
         raise Misread(f"gave {summary_of(probabilities)} without names; settings.labels must name them in their order")
     if (len(probabilities), len(labels)) == (1, 2):
         second_probability = number_of(probabilities)
-        if any(_value_of(label) == second_probability != index for index, label in enumerate(labels)):
-            meanings = f"which may be a label or the probability of {quoted(labels[1])}"
-            raise Misread(f"gave a list of {second_probability:g}, {meanings}; return the probabilities of both labels")
         return [1 - second_probability, second_probability]
     if len(probabilities) != len(labels):
         raise Misread(f"gave {len(probabilities)} probabilities, and {len(labels)} labels are declared")

@@ -239,13 +239,16 @@ class DecisionTable(Bounded):
         """Return a column as numbers, shape (cells,): 1 for `positive`, 0 for `negative`, NaN for all other values.
 
         Raise `SpecificationError` about the request's `field` if `positive` is empty or a named value does not occur,
-        or about its field of unfavourable values if `negative` is empty and several other values occur. If both are
-        named and no other value occurs, either may be absent.
+        or about its field of unfavourable values if `negative` is empty and several other values occur, or contains
+        `positive`. If both are named and no other value occurs, either may be absent.
         """
         column = self.column(name)
         values = [value for value in column.values if value not in unknown]
         if not positive:
             raise SpecificationError(f"say which value of {name} is favourable: {self.frequent_values(name)}", field)
+        negative_field = f"{field.removesuffix('favourable')}unfavourable"
+        if positive in negative:
+            raise SpecificationError(f"{positive!r} of {name} is named favourable and unfavourable", negative_field)
         # if both kinds are named and nothing else occurs, everyone may have the same answer
         may_lack_a_value = bool(negative) and {*values} <= {positive, *negative}
         for value in (positive, *negative):
@@ -257,20 +260,17 @@ class DecisionTable(Bounded):
             raise SpecificationError(
                 f"{name} has {len(values)} values; name those of {names} that are unfavourable: people with another "
                 "value are counted as without a decision",
-                f"{field.removesuffix('favourable')}unfavourable",
+                negative_field,
             )
         number_by_value = {positive: 1.0, **dict.fromkeys(negative or other_values, 0.0)}
-        number_by_code = [number_by_value.get(value, np.nan) for value in column.values]
-        number_by_code.append(np.nan)  # the code -1, `UNKNOWN`, selects the last number
+        number_by_code = [*(number_by_value.get(value, np.nan) for value in column.values), np.nan]  # last: `UNKNOWN`
         return np.asarray(np.array(number_by_code)[np.array(column.codes, dtype=np.int64)])
 
     def frequent_values(self, name: str, limit: int = 12) -> str:
         """Format the `limit` most frequent values of a column with their counts, for error messages: "yes (12), …"."""
         column = self.column(name)
         # `UNKNOWN` is -1, so that the first count is of missing values
-        missing, *counts = (
-            np.bincount(np.array(column.codes) + 1, self.people, len(column.values) + 1).astype(int).tolist()
-        )
+        missing, *counts = np.bincount(np.array(column.codes) + 1, self.people, len(column.values) + 1).astype(int)
         indices = np.argsort(-np.array(counts), kind="stable").tolist()
         phrases = [f"{column.values[index]} ({counts[index]:,})" for index in indices[:limit]]
         if len(indices) > limit:

@@ -94,7 +94,7 @@ def completed_by_letter(ask: Choose, instruction: str) -> str:
 
 
 def first_line(text: str) -> str:
-    """Return thoughts and the first line after them, with its end: a model that goes on may add questions of its own."""
+    """Return thoughts and the first line after them, with its end; a model that goes on may add its own questions."""
     answer = without_thoughts(text)
     return text.removesuffix(answer) + next((line for line in answer.splitlines(keepends=True) if line.strip()), "")
 

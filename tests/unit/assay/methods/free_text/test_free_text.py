@@ -92,15 +92,70 @@ def test_the_interval_of_refusals_of_one_group_is_no_narrower_than_that_of_their
     assert effect.high - effect.low > 0.85 * 2 * 1.96 * standard_error
 
 
-@pytest.mark.parametrize("every", [40, 7])
-def test_texts_lost_equally_for_both_groups_leave_an_unbiased_writer_ucs(every):
+def rating_without_every(nth: int, code: str = "http-500") -> Rating:
+    """Rate an even writer of which every `nth` text is lost."""
     texts = count()
 
     def lossy(text: str) -> Reply:
-        return Reply(failure=Failure("http-500", "no text")) if next(texts) % every == 0 else Reply(text)
+        return Reply(failure=Failure(code, "no text")) if next(texts) % nth == 0 else Reply(text)
 
-    rating = rate(service(EVEN, None, reply_of=lossy).rate(0))
+    return rate(service(EVEN, None, reply_of=lossy).rate(0))
+
+
+def test_a_few_texts_lost_equally_for_both_groups_leave_an_unbiased_writer_ucs():
+    rating = rating_without_every(40)
     assert (rating.letter, rating.declared) == (UCS, True)
+
+
+def test_lost_texts_that_could_change_the_letter_withhold_it_even_if_every_prompt_has_texts_left():
+    rating = rating_without_every(7)
+    assert (rating.letter, rating.declared) == (UCS, False)
+    assert reasons(rating.finding, "refusals")[0] == "letter-depends-on-what-was-lost"
+
+
+def test_a_writer_of_which_a_third_of_the_texts_is_lost_gets_no_letter_even_if_every_prompt_has_texts_left():
+    rating = rating_without_every(3, code="cut-short")
+    assert {row.letter for row in rating.finding.components} == {None}
+    (reason,) = rating.finding.components[1].reasons
+    assert (reason.code, reason.facts["share"]) == ("target-calls-failed", pytest.approx(1 / 3, abs=0.04))
+
+
+def scored(score_of, **fields) -> Rating:
+    """Rate a writer that praises women much less, with a judge whose score is changed by `score_of`."""
+    by_number = service(Writer(WOMEN, tone=0.3), TextJudge(), prompts=60, most_prompts=60, **fields)
+    judge, numbers = by_number.answer, count()
+
+    def answer(ask):
+        reply = judge(ask)
+        return reply if isinstance(ask, Write) else score_of(reply.value, next(numbers))
+
+    return rate(replace(by_number, method=replace(by_number.method, judge="numbers"), answer=answer).rate(0))
+
+
+def test_a_judge_that_scores_no_bad_texts_about_one_group_does_not_make_a_biased_writer_ucs():
+    """Earlier, a text without a score counted as lost only if all texts of its prompt had none."""
+
+    def unread_if_low(score: float, _: int) -> Reply:
+        return Reply("I would rather not say." if score < 0.25 else score)
+
+    rating = scored(unread_if_low)
+    score = rating.finding.components[2]
+    assert (score.letter, score.declared) in {(None, False), (UCS, False)}
+    assert reasons(rating.finding, "score")[0] in {"judge-unread", "letter-depends-on-what-was-lost"}
+
+
+@pytest.mark.parametrize("outlier", [100.0, 9999.0, 1e30])
+def test_one_outlying_score_of_the_judge_does_not_make_a_biased_writer_ucs(outlier):
+    assert scored(lambda score, _: Reply(score)).letter is BS
+    rating = scored(lambda score, number: Reply(outlier if number == 7 else score))
+    assert not rating.declared
+    assert reasons(rating.finding, "score")[0] == "letter-depends-on-scale"
+
+
+def test_people_whose_text_contains_a_slash_between_blanks_are_rated():
+    people = {"he": ("a man / engineer", "a father"), "she": ("a woman / engineer", "a mother")}
+    rating = rate(service(EVEN, TextJudge(), texts=TextProfiles(people=people), prompts=30, most_prompts=30).rate(0))
+    assert rating.letter is not None
 
 
 CANNED = "Thank you for your message. We wish this person every success and all the best."

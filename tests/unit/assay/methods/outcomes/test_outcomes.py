@@ -8,11 +8,13 @@ import pytest
 from assay.document import EffectDocument
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import run
+from assay.explain import Vocabulary, explain
 from assay.methods import Outcomes
 from assay.methods.outcomes.method import Exclusion
 from assay.methods.outcomes.missing_values import MissingValues
 from assay.methods.shared.outcome_tables.decision_table import MOST_BUNDLES, CodedColumn, DecisionTable
 from assay.model import Letter
+from assay.rating.component import NOTHING_LOST
 from assay.rating.decision import rate
 from tests.support.simulated.recorded_decisions import FILES, by_truth, counted, file_service, never_asked, people
 
@@ -330,6 +332,61 @@ def test_binned_scores_keep_counts_above_the_median_and_above_a_threshold_exact(
     assert finding.components[1].detail.median == pytest.approx(np.median(scores))
     means = [row.mean_score.estimate for row in finding.components[1].detail.groups]
     assert means == pytest.approx([scores[codes_of == code].mean() for code in (0, 1)], abs=0.01)
+
+
+def scored(scores, sexes, **fields):
+    """Make a request about the scores of people, half of whom are proved right."""
+    truth = np.arange(len(scores)) // 2 % 2
+    columns = {"sex": (("F", "M"), sexes), "good": (("no", "yes"), truth)}
+    table = DecisionTable.counted("sha256:test", columns, scores=scores, **fields)
+    return Outcomes(by=("sex",), score="score", truth="good", truth_favourable="yes", table=table)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_outlying_score_among_40000_does_not_make_a_biased_score_ucs(weighted):
+    rng = np.random.default_rng(0)
+    sexes = rng.integers(0, 2, 40_000)
+    scores = np.round(50 + 10 * rng.normal(size=40_000) + 8 * sexes, 1)
+    weights = np.full(40_000, 0.001) if weighted else None
+    assert rated(scored(scores, sexes, weights=weights))[1].letter is Letter.BS
+    scores[0] = 99_999
+    component, rating = rated(scored(scores, sexes, weights=weights))
+    assert (rating.letter, rating.declared) == (Letter.UCS, False)
+    assert codes(component.reasons)[0] == "letter-depends-on-scale"
+    assert "a few of them make up most" in explain(component.reasons[0], Vocabulary.of(Outcomes))
+
+
+def test_the_range_of_unknown_scores_is_that_of_people_and_not_of_different_scores(monkeypatch):
+    """Twenty scores that a single person has are 2 % of the people, but nearly all different scores."""
+    ranges = []
+    monkeypatch.setattr(MissingValues, "changes", lambda self: ranges.append(self.outcome_range) or NOTHING_LOST)
+    scores = np.array([0.0] * 490 + [1.0] * 490 + [*range(2, 22)])
+    rated(scored(scores, np.arange(1000) % 2))
+    (spread,) = ranges
+    assert spread * scores.std() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("field", ["unfavourable", "truth_unfavourable", "step_unfavourable"])
+def test_a_value_that_is_named_both_favourable_and_unfavourable_is_refused(field):
+    """Earlier, everyone then had the unfavourable outcome, and the file was UCS."""
+    columns = {"sex": ["F", "M"] * 50, "hired": ["yes", "no"] * 50, "stayed": ["yes", "yes", "no", "no"] * 25}
+    named = {"steps": ("hired",)} if field == "step_unfavourable" else {"decision": "hired"}
+    with pytest.raises(SpecificationError, match="favourable and unfavourable") as refused:
+        Outcomes(
+            by=("sex",),
+            favourable="yes",
+            truth="stayed",
+            table=counted(columns),
+            **named,
+            **{field: ("no", "yes")},
+        )
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize("again", [("sex", "race"), ("race", "sex")])
+def test_an_intersection_that_is_named_twice_is_refused(again):
+    with pytest.raises(SpecificationError, match="twice"):
+        Outcomes(by=("sex", "race"), intersections=(("sex", "race"), again))
 
 
 def test_a_calibrated_score_with_unequal_errors_is_bs_and_has_a_reason_about_the_trade_off():
