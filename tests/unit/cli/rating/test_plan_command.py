@@ -5,7 +5,9 @@ import os
 import re
 
 import pytest
+from typer.testing import CliRunner
 
+from cli.main import app
 from demo.server import DemoServer
 from store.ratings.experiment_json import parse_method
 from tests.support.commands import run_command
@@ -92,3 +94,11 @@ def test_a_plan_is_made_for_every_kind_of_service(kind):
     assert done.returncode == 0, done.stderr
     plan = json.loads(done.stdout)
     assert plan["at_most"]["questions"] >= plan["questions"] > 0
+
+
+def test_a_rating_of_uploaded_vectors_is_planned(tmp_path):
+    file = tmp_path / "words.vec"
+    file.write_text("2 2\nshe 1 2\nhe 2 1\n")
+    done = CliRunner().invoke(app, ["plan", "--kind", "embedder", "--protocol", "uploaded", "--upload", str(file)])
+    assert done.exit_code == 0, done.exception
+    assert "nothing was sent" in done.output
