@@ -114,8 +114,8 @@ def test_a_list_is_printed_to_a_terminal_without_the_characters_of_its_texts(mon
     printed = io.BytesIO()
     terminal = io.TextIOWrapper(printed, encoding="ascii", write_through=True)
     monkeypatch.setattr("sys.stdout", terminal)
-    monkeypatch.setattr("sys.argv", ["assay", "methods", "outcomes"])
+    monkeypatch.setattr("sys.argv", ["assay", "protocols", "custom"])
     with pytest.raises(SystemExit) as ended:
         main()
     assert not ended.value.code
-    assert b"outcomes" in printed.getvalue()
+    assert b"(1.234,5 ?)" in printed.getvalue()
