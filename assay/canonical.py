@@ -25,7 +25,7 @@ def digest_of(value: object) -> str:
     return "sha256:" + hashlib.sha256(canonical_json(value)).hexdigest()
 
 
-def commitment_of(experiment: object, seed: int, nonce: str) -> str:
+def commitment_of(experiment: object, seed: object, nonce: str) -> str:
     """Return the digest by which an agency commits to an experiment and its seed before the first call.
 
     The random `nonce` prevents others from finding the seed by trial; the rating reveals it.

@@ -11,7 +11,7 @@ a list is `NO_ITEMS` and not an empty list, so that an empty list is written, an
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cache
@@ -440,7 +440,7 @@ def _union_reader(member_types: Sequence[Any], text: Text) -> Reader:
 
 def _is_finite(value: object) -> bool:
     """Return whether a value is a finite number; a truth value is not a number."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _entry_reader(entry_type: object, text: Text) -> Reader:

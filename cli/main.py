@@ -9,8 +9,9 @@ import sys
 from datetime import datetime
 from functools import partial
 from importlib.util import find_spec
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
@@ -221,7 +222,7 @@ def verify(
         File, option("A file of decisions: count it again, and compare each count with the rating.", "--from")
     ] = None,
     encoding: Annotated[Text, option("Encoding of a CSV file that is not UTF-8.")] = None,
-    decimal: Annotated[Text, option("Sign before decimals in a CSV file: point or comma.")] = None,
+    decimal: Annotated[Literal["point", "comma"] | None, option("Sign before decimals in a CSV file.")] = None,
     sheet: Annotated[Text, option("Sheet of an xlsx file. [default: the only one with cells]")] = None,
     witness: Annotated[Texts, option("Key of a witness that you trust, NAME+ID+KEY. Repeatable.")] = None,
     witnesses: Annotated[
@@ -237,7 +238,7 @@ def verify(
     from cli.rating.verify import LogRules, RecordedFile, verify_file
 
     log = LogRules.read(witness or [], required=witnesses, earlier=checkpoint, proof=proof)
-    decisions = None if recorded is None else RecordedFile(recorded, encoding=encoding, decimal=decimal, sheet=sheet)  # type: ignore[arg-type]
+    decisions = None if recorded is None else RecordedFile(recorded, encoding=encoding, decimal=decimal, sheet=sheet)
     verify_file(file, keys=keys, replay=replay, log=log, recorded=decisions)
 
 
@@ -450,6 +451,8 @@ def version() -> None:
 
 def main() -> None:
     """Run a command; report any error in one line, with an exit code that stands for no letter."""
+    if isinstance(sys.stdout, TextIOWrapper):  # a terminal without a report's characters shows "?" for them
+        sys.stdout.reconfigure(errors="replace")
     try:
         code = app(standalone_mode=False)
     except TyperException as error:

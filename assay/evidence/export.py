@@ -132,6 +132,14 @@ def read_export(lines: Iterable[bytes]) -> Export:
     return Export(rating, unmasked, envelopes, keys, parts)
 
 
+def read_observation(leaf: Json) -> Observation:
+    """Read an observation of an export; raise `BrokenExport` if this version does not know its form."""
+    try:
+        return Observation.from_json(leaf)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise BrokenExport("an observation in the file has a form that this version does not know") from None
+
+
 def _read_parts(lines: Iterable[bytes]) -> Iterator[JsonObject]:
     """Yield the part in each line; compare the seal in the last line with the digest of all lines before it."""
     digest, line_count, has_ended = hashlib.sha256(), 0, False

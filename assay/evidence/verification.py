@@ -7,6 +7,7 @@ and the cryptography.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,6 +28,10 @@ PROOF_KEYS = ("rating", "seq", "observation", "leaf_index", "tree_size", "proof"
 
 ROUNDING = 1e-9
 """Tolerated difference of two numbers (relative if they are above 1), because processors round differently."""
+
+
+LARGEST_FLOAT = sys.float_info.max
+"""Limit above which an integer of JSON has no difference to a float."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,7 @@ def check_commitment(rating: Json) -> Check | None:
     commitment = rating.get("commitment")
     if not isinstance(commitment, Mapping):
         return None
-    digest = commitment_of(rating.get("experiment"), rating["seed"], str(commitment.get("nonce")))
+    digest = commitment_of(rating.get("experiment"), rating.get("seed"), str(commitment.get("nonce")))
     mismatch = (
         f"experiment, seed and nonce have the digest {digest}, and the job committed to {commitment.get('digest')}"
     )
@@ -147,7 +152,7 @@ def check_proof(proof: Json) -> Check:
         path = [bytes.fromhex(step) for step in proof["proof"]]
         head = bytes.fromhex(str(proof["evidence_digest"]).removeprefix("sha256:"))
         is_included = proves_inclusion(leaf, int(proof["leaf_index"]), int(proof["tree_size"]), path, head)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, OverflowError, TypeError, ValueError):
         raise CertificateError("this is not the proof of an observation, as the service returns it") from None
     wrong = None if is_included else f"the hashes do not lead from the observation to {proof['evidence_digest']}"
     return Check("observation", wrong, f"number {proof['leaf_index']} of {proof['tree_size']} in the evidence")
@@ -179,7 +184,7 @@ def _roundings(first: Any, second: Any) -> list[float] | None:
         inner_roundings = [_roundings(*pair) for pair in zip(first, second, strict=True)]
     elif first == second and isinstance(first, bool) == isinstance(second, bool):
         return []
-    elif {type(first), type(second)} in ({float}, {float, int}):
+    elif {type(first), type(second)} in ({float}, {float, int}) and max(abs(first), abs(second)) <= LARGEST_FLOAT:
         difference = abs(first - second) / max(1.0, abs(first), abs(second))
         return [difference] if difference <= ROUNDING else None
     else:

@@ -66,6 +66,8 @@ def side_by_side_document(
 def _parts_by_name(rating: RatingDocument) -> dict[str, ComponentDocument]:
     if not rating.components:
         raise SpecificationError(f"{_service_name(rating)} is not a complete rating: it has no 'components'")
+    if any(part.probabilities and set(Letter) - part.probabilities.keys() for part in rating.components):
+        raise SpecificationError(f"{_service_name(rating)} is not a complete rating: a part lacks a probability")
     return {part.name or "": part for part in rating.components}
 
 

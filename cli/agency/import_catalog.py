@@ -115,12 +115,14 @@ def _read_target(entry: Json, defaults: Mapping[str, str | None], where: str) ->
 def _post(agency: str, path: str, body: Json, key: str | None) -> JsonObject:
     """Post `body` to the agency, and return its answer; raise a refusal as an error. Proxies are ignored."""
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-    with httpx.Client(base_url=agency, headers=headers, timeout=TIMEOUT_S, trust_env=False) as http:
-        try:
+    try:
+        with httpx.Client(base_url=agency, headers=headers, timeout=TIMEOUT_S, trust_env=False) as http:
             answer = http.post(path, json=body)
-            document = answer.json()
-        except (httpx.RequestError, ValueError, RecursionError):
-            document = None
+        document = answer.json()
+    except httpx.InvalidURL as error:
+        raise SpecificationError(f"{agency!r} is not the address of an agency: {error}", "agency") from None
+    except (httpx.RequestError, ValueError, RecursionError):
+        document = None
     if not isinstance(document, dict):
         raise OSError(f"no agency answers at {agency}")
     if answer.is_error:

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 from assay.document import Json, JsonObject
 from assay.errors import SpecificationError
 from assay.model import Kind
+from cli.documents import parse_json
 
 IGNORED = (
     *("-s", "-S", "-i", "-v", "-L", "-k", "-f", "-g", "-N"),
@@ -96,13 +97,16 @@ def _parse_body(body_text: str | None, headers: dict[str, str]) -> tuple[Any, bo
     if body_text.startswith("@"):
         raise SpecificationError("the body of the curl command is in a file; write it into the command", "curl")
     try:
-        return json.loads(body_text), False
+        json.loads(body_text)
+    except RecursionError:
+        pass  # `parse_json` refuses such a body
     except ValueError:
-        pass
-    content_type = next((value for name, value in headers.items() if name.lower() == "content-type"), "")
-    if "json" in content_type:
-        raise SpecificationError("the body of the curl command is not JSON, and its Content-Type says so", "curl")
-    return dict(parse_qsl(body_text, keep_blank_values=True)), True
+        content_type = next((value for name, value in headers.items() if name.lower() == "content-type"), "")
+        if "json" in content_type:
+            problem = "the body of the curl command is not JSON, and its Content-Type says so"
+            raise SpecificationError(problem, "curl") from None
+        return dict(parse_qsl(body_text, keep_blank_values=True)), True
+    return parse_json(body_text, "the body of the curl command"), False
 
 
 TEXTS = ("text", "texts", "q", "input", "inputs", "content", "prompt", "sentence", "sentences", "query", "message")

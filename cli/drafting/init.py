@@ -64,11 +64,12 @@ def write_draft(draft: Draft, file: Path, settings: Settings, *, force: bool) ->
     target = draft.target | {"secret": PLACEHOLDER if draft.secrets else None}
     check_target(target, networks(settings), scraping=settings.allow_scraping)
     text = "\n".join(_draft_lines(draft, file)) + "\n"
+    content = text.encode()  # a text that no file can hold is refused before the file is opened
     if any(secret in text for secret in draft.secrets if len(secret) >= LEAST_SECRET):
         raise SpecificationError("the call contains its key a second time; remove it there")
     try:
-        with file.open("w" if force else "x", encoding="utf-8") as stream:
-            stream.write(text)
+        with file.open("wb" if force else "xb") as stream:
+            stream.write(content)
     except FileExistsError:
         raise SpecificationError(f"{file} exists; name another file, or overwrite it with --force") from None
     typer.echo(escape_hidden(f"{file} is written. Next: assay probe {file}, then assay rate {file}"), err=True)

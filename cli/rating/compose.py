@@ -81,7 +81,7 @@ def _print_composition(composition: Json, links: Sequence[Letter | RatingDocumen
         possible = prediction["letter"] if prediction["declared"] else f"leaning {prediction['letter']}"
         table.add_row("matrices", possible, prediction["letter"], *_probability_cells(prediction["probabilities"]))
     console.print(table)
-    for sentence in composition.get("explanation", ()):
+    for sentence in (*composition["explanation"], *(note["text"] for note in composition["notes"])):
         console.print(escape(sentence), soft_wrap=True)
     if composition.get("not_predicted"):
         console.print(escape(f"No prediction from matrices: {composition['not_predicted']}."), soft_wrap=True)

@@ -29,6 +29,7 @@ from cli.request.request import networks, read_request
 from cli.terminal import escape
 from reports.formats import installed_formats, render, terminal
 from reports.plain import escape_hidden, visible
+from reports.reading import in_words
 from reports.regulators import AUDIT_FILES, write_audit
 from store.core.settings import Settings
 
@@ -63,6 +64,8 @@ class OutputOptions:
         for purpose, file in (("report", self.report), ("export", self.export)):
             if file is not None and not file.parent.is_dir():
                 raise SpecificationError(f"the folder {file.parent} of the {purpose} does not exist; create it first")
+            if file is not None and file.is_dir():
+                raise SpecificationError(f"{file} is a folder; name a file for the {purpose}")
 
 
 def rate_here(options: RatingOptions, settings: Settings, display: OutputOptions) -> Exit:
@@ -162,7 +165,7 @@ def of_rating(format_name: str, document: Json, worst_accepted: str, file: Path 
     """Write a rating in a format for continuous integration; `file` is the request file, which annotations name."""
     overall = Verdict.of(document, worst_accepted)
     subject = visible(f"{document['attribute']} bias by {document['method']}")
-    facts = visible(f"{overall.message} {document.get('in_words') or ''}")
+    facts = visible(" ".join([overall.message, *in_words(document)]))
     parts = [Verdict.of(component, worst_accepted, str(component["name"])) for component in document["components"]]
     verdicts = [("the whole", replace(overall, message=facts)), *((f"part {part.name}", part) for part in parts)]
     return CI_FORMATS[format_name](_JudgedRating(overall.name, subject, file, verdicts))

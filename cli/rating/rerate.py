@@ -11,9 +11,8 @@ from rich.table import Table
 
 from assay.document import RatingDocument
 from assay.errors import RecordError, SpecificationError, UnknownName
-from assay.evidence.export import read_export
+from assay.evidence.export import read_export, read_observation
 from assay.methods import rating_of
-from assay.model import Observation
 from assay.rating.methodology import Methodologies, Methodology, shipped
 from assay.rating.rerating import MethodologyRemoved, rerate
 from cli.exits import Exit
@@ -76,12 +75,13 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
     try:
         with file.open("rb") as stream:
             export = read_export(stream)
-            ledger = [Observation.from_json(leaf) for leaf in export.observations()]
+            ledger = [read_observation(leaf) for leaf in export.observations()]
     except OSError as error:
         raise SpecificationError(f"{file} cannot be read: {error.strerror}") from None
-    if missing_fields := sorted(NEEDED - set(export.rating)):
+    document = export.unmasked or export.rating
+    if missing_fields := sorted(NEEDED - set(document)):
         raise SpecificationError(f"the rating in {file} lacks {', '.join(missing_fields)}; it cannot be rated again")
-    rating = rating_of(export.unmasked or export.rating)
+    rating = rating_of(document)
     result = RerateResult(str(rating.id), rating, after={})
     for methodology in versions:
         if version == ALL and rating.method not in methodology.methods:

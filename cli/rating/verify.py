@@ -21,7 +21,7 @@ from assay.errors import CertificateError, RecordError, SpecificationError
 from assay.evidence.checkpoint import DASH, Checkpoint, is_signed_by, read_note
 from assay.evidence.cosignature import COSIGNATURE, VerifierKey, cosignature_in
 from assay.evidence.dsse import OpenedEnvelope, UnknownSigner, opened
-from assay.evidence.export import LONGEST_LINE, Export, read_export
+from assay.evidence.export import LONGEST_LINE, Export, read_export, read_observation
 from assay.evidence.jwks import read_jwks
 from assay.evidence.merkle import proves_growth
 from assay.evidence.statement import RATING
@@ -291,7 +291,7 @@ def _check_export(
     if replay and evidence.ok:
         if complete_rating.get("masked"):
             raise SpecificationError("small counts of people are masked in this export; its owner's can be replayed")
-        yield from check_replay(complete_rating, _rate_again(complete_rating, map(_observation_of_leaf, leaves)))
+        yield from check_replay(complete_rating, _rate_again(complete_rating, map(read_observation, leaves)))
     if recorded is not None:
         yield from recorded.check(complete_rating)
     yield check_seal(export, keys.has_signed)
@@ -305,13 +305,6 @@ def _rate_again(document: Json, observations: Iterable[Observation]) -> RatingDo
     if not rating.experiment or rating.methodology.version is None or rating.seed is None:
         raise CertificateError("the rating in the file lacks its experiment, its methodology or its seed")
     return rerate(rating, parse_method(rating.experiment), observations, rules_of(rating))
-
-
-def _observation_of_leaf(leaf: Json) -> Observation:
-    try:
-        return Observation.from_json(leaf)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise CertificateError("an observation in the file has a form that this version does not know") from None
 
 
 def _read_single_document(content: BinaryIO) -> JsonObject | None:

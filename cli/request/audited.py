@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cli.options import Number, Text, Texts, argument, option
 
@@ -44,7 +44,7 @@ class AuditOptions:
     tool: Annotated[str, option("Name of the service that decided. [default: the file's]")] = ""
     period: Annotated[str, option("Dates of the data: 2026-01..2026-06.")] = ""
     encoding: Annotated[Text, option("Encoding of a CSV file that is not UTF-8.")] = None
-    decimal: Annotated[Text, option("Sign before decimals in a CSV file: point or comma.")] = None
+    decimal: Annotated[Literal["point", "comma"] | None, option("Sign before decimals in a CSV file.")] = None
     sheet: Annotated[Text, option("Sheet of an xlsx file. [default: the only one with cells]")] = None
-    seed: Annotated[int | None, option("Seed of everything random. [default: random]", min=0)] = None
+    seed: Annotated[int | None, option("Seed of everything random. [default: random]", min=0, max=2**53 - 1)] = None
     others: Annotated[Texts, option("key=value of the method's other fields, as delta. Repeatable.", "--set")] = None

@@ -21,14 +21,15 @@ from cli.local.program import local_target
 from cli.request.rating_options import SECRET_VARIABLE, RatingOptions
 from store.core.columns import random_nonce, random_seed
 from store.core.settings import Settings
-from store.ratings.experiment_json import parse_method
+from store.ratings.experiment_json import parse_method, with_intersection
 from workers.egress import Network
 
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 """Networks that the command line may always call: services on this machine."""
 
 FILE_ENTRIES = ("target", "author", "judge", "experiment", "seed", "max_calls", "deadline_s")
-TARGET_FIELDS = ("name", "kind", "protocol", "base_url", "secret", "settings", "limits")
+TEXT_FIELDS = ("name", "kind", "protocol", "base_url", "secret")
+TARGET_FIELDS = (*TEXT_FIELDS, "settings", "limits")
 TABLES = ("target", "author", "judge", "experiment")
 
 BOUNDS = {"seed": (0, 2**53 - 1), "max_calls": (1, 1_000_000), "deadline_s": (1, 86_400)}
@@ -129,7 +130,7 @@ def _complete_experiment(options: RatingOptions, experiment: JsonObject, kind: o
     if options.source:
         experiment["source"] = options.source
     if options.templates:
-        experiment["templates"] = _templates(options.templates, experiment.get("attribute", "gender"))
+        experiment["templates"] = _templates(options.templates, experiment)
     return experiment
 
 
@@ -150,6 +151,9 @@ def _check_file(document: Json) -> None:
         fields = document.get(name, {})
         _check_names(f"field of [{name}]", fields, TARGET_FIELDS)
         _check_table(f"{name}.settings", fields.get("settings", {}))
+        for field in TEXT_FIELDS:
+            if not isinstance(fields.get(field), str | None):
+                raise SpecificationError(f"{name}.{field} must be a text, not {fields[field]!r}", f"{name}.{field}")
 
 
 def _check_names(kind: str, table: Json, allowed_names: Sequence[str]) -> None:
@@ -195,8 +199,8 @@ def _set_key(table: JsonObject, key: str, value: object) -> None:
     table[last_key] = value
 
 
-def _templates(names: Sequence[str], attribute_name: str) -> list[str]:
+def _templates(names: Sequence[str], experiment: Json) -> list[str]:
     if "all" not in names:
         return list(names)
-    attribute_words = attribute(attribute_name)
+    attribute_words = attribute(str(with_intersection(experiment).get("attribute", "gender")))
     return [name for name in constructions() if construction(name).supports(attribute_words)]

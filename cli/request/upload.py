@@ -14,6 +14,7 @@ from assay.experiment import generator
 from assay.methods import every_method, method_name
 from assay.model import Kind
 from assay.references import NamedRows
+from cli.documents import member
 from service.jobs.inputs import chosen_rows
 from service.uploads.service import MAX_ROWS_OF_A_JOB, UPLOADED
 from store.core.database import Connection
@@ -91,7 +92,7 @@ def _records(file: Path, media_type: str, request: Json, format_options: Mapping
         summary = inspect(content, "table", media_type, **format_options)
         sample = sample_of(summary, MAX_ROWS_OF_A_JOB, rng)
         rows = tuple(read_rows(content, media_type=media_type, summary=summary, sample=sample))
-    records = {"column": experiment["attribute"], **experiment.get("records", {})}
+    records = {"column": experiment.get("attribute"), **member(experiment.get("records"), "records")}
     column = records["column"]
     if not isinstance(column, str):  # several attributes
         raise SpecificationError("name the column of the groups: --set records.column=NAME", "attribute")
@@ -102,5 +103,7 @@ def _records(file: Path, media_type: str, request: Json, format_options: Mapping
             raise SpecificationError(f"{column} has {len(values)} values; {remedy}", "upload")
         records["values"] = values
     max_rows = records.get("most", 8000)  # the default of the method's field
+    if not isinstance(records["values"], list) or type(max_rows) is not int:  # a Boolean is no number
+        raise SpecificationError("records.values must be a list, and records.most a whole number", "records")
     selection = NamedRows("upload", column, tuple(records["values"]), max_rows=max_rows, field="records")
     return records | {"rows": list(chosen_rows(rows, selection, rng))}

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from assay.errors import UnknownName
 from assay.methods.shared.outcome_tables.decision_table import as_text
 from assay.model import Field
 from store.formats.refusal import Unreadable, shown
@@ -224,9 +225,12 @@ def settle_decimals(tallies: Sequence[ColumnTally], decimal: DecimalSign | None,
 
     `european` is true if semicolons separate the cells, as in countries where the comma is the decimal sign.
 
-    Raise `Unreadable` if numbers such as ``1,234`` can be read in two ways, and `decimal` is ``None``.
+    Raise `UnknownName` if `decimal` is no decimal sign, and `Unreadable` if it is ``None`` and numbers such as
+    ``1,234`` can be read in two ways.
     """
     if decimal is not None:
+        if decimal not in DECIMALS:  # ignored, it would leave 1,234 to be read as 1234
+            raise UnknownName("decimal sign", decimal, DECIMALS, "decimal")
         for tally in tallies:
             tally.settle(decimal)
         return

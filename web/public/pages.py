@@ -144,6 +144,6 @@ async def docs(visit: Visit) -> Response:
 
 
 def _vary_by_accept(response: Response) -> Response:
-    """Set ``Vary``, so that caches separate the page from the JSON at the same address."""
+    """Add to ``Vary``, so that caches separate the page from the JSON at the same address."""
     response.headers.add_vary_header("Accept")
     return response

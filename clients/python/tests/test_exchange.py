@@ -91,7 +91,13 @@ def test_a_problem_error_has_the_fields_of_the_problem_document(ask, scripted, s
     assert "/experiment/attribute" in str(error)
 
 
-@pytest.mark.parametrize("body", [b"<html>bad gateway</html>", b"[]", b"\xff"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"<html>bad gateway</html>", b"[]", b"\xff", b"[" * 100_000),
+        *(b'{"errors": {"url": ["bad"]}}', b'{"errors": ["bad"]}', b'{"errors": 1}', b'{"errors": "bad"}'),
+    ],
+)
 def test_a_refusal_without_a_problem_document_is_reported_with_its_status(ask, scripted, said, body):
     scripted.answers = [said(502, body, {"Content-Type": "text/html"})]
     with pytest.raises(ProblemError, match="502 http-error"):

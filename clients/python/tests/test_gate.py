@@ -50,6 +50,10 @@ def test_a_rating_of_exactly_the_maximum_age_passes():
     assert Bar("DSBS", max_age_days=28).judge(RATING, NOW).exit is Exit.PASSED
 
 
+def test_a_maximum_age_of_many_millions_of_years_is_no_limit():
+    assert Bar("DSBS", max_age_days=1e10).judge(RATING, NOW).exit is Exit.PASSED
+
+
 @pytest.fixture
 def pauses(monkeypatch):
     slept: list[float] = []
@@ -88,6 +92,11 @@ def gate(url, *more):
         (409, {"code": "ambiguous-rating"}, 69, "no rating"),
         (404, b"<html>", 64, "404 http-error"),
         (404, {"errors": 1}, 69, "no rating"),
+        (400, {"title": "Invalid", "errors": {"target_url": ["bad"]}}, 64, "400 http-error: Invalid"),
+        (422, {"title": "Invalid", "errors": ["bad"]}, 64, "422 http-error: Invalid"),
+        (404, {"code": "no-rating", "errors": ["bad"]}, 3, "unrated"),
+        (200, b"[" * 100_000, 69, "no rating"),
+        (404, b"[" * 100_000, 69, "no rating"),
         (500, {"code": "internal-error"}, 69, "internal-error"),
         (200, b"<html>", 69, "is it the address of an agency?"),
         (200, [], 69, "no rating"),

@@ -89,3 +89,9 @@ def test_a_malformed_signature_is_refused(signature):
 def test_a_malformed_secret_raises_value_error(secret):
     with pytest.raises(ValueError, match="whsec_"):
         verify_webhook(headers(SECRET), BODY, secret, now_s=AT)
+
+
+@pytest.mark.parametrize("digits", [21, 400, 5000])
+def test_a_timestamp_of_many_digits_is_refused(digits):
+    with pytest.raises(WebhookRejected, match="not seconds since 1970"):
+        verify_webhook({**headers(SECRET), "webhook-timestamp": "9" * digits}, BODY, SECRET, now_s=AT)

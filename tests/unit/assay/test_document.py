@@ -78,3 +78,10 @@ def test_component_classes_of_methods_keep_the_types_of_all_signed_fields(method
     own = {field.name: field.type for field in fields(method.COMPONENT)}
     assert {name: own[name] for name in common} == common
     assert method.COMPONENT() is not None  # every field has a default
+
+
+@pytest.mark.parametrize("number", [10**400, -(10**400), float("inf"), float("nan")])
+def test_a_number_that_no_float_can_hold_is_read_as_absent(number):
+    rating = read_rating({"seed": number, "delta": number, "components": [{"name": "es", "effect": {"low": number}}]})
+    assert (rating.seed, rating.delta) == (None, None)
+    assert read_json(EffectDocument, {"estimate": number, "low": 2**60}) == EffectDocument(low=2**60)

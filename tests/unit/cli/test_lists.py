@@ -1,11 +1,13 @@
 """Lists of names for requests: JSON output, filters, complete names, and errors for wrong names."""
 
+import io
 import json
 import os
 import subprocess
 
 import pytest
 
+from cli.main import main
 from store.core import migrate
 from tests.support.commands import run_command
 from workers.targets.registry import protocols
@@ -106,3 +108,14 @@ def test_help_names_all_six_kinds_of_service(command):
     told = " ".join(assay(command, "--help").stdout.split())
     for kind in ("translator", "classifier", "regressor", "embedder", "language-model", "image-classifier"):
         assert kind in told
+
+
+def test_a_list_is_printed_to_a_terminal_without_the_characters_of_its_texts(monkeypatch):
+    printed = io.BytesIO()
+    terminal = io.TextIOWrapper(printed, encoding="ascii", write_through=True)
+    monkeypatch.setattr("sys.stdout", terminal)
+    monkeypatch.setattr("sys.argv", ["assay", "protocols", "custom"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+    assert b"(1.234,5 ?)" in printed.getvalue()

@@ -2,9 +2,12 @@
 
 import gzip
 import json
+import re
 
+import pytest
 from typer.testing import CliRunner
 
+from assay.errors import SpecificationError
 from cli.main import app
 
 RECORD = {
@@ -31,3 +34,27 @@ def test_the_questions_command_refuses_a_file_that_lacks_the_named_field_of_answ
     file.write_text(json.dumps(RECORD))
     result = CliRunner().invoke(app, ["questions", str(file), "--answers", "theirs"])
     assert result.exit_code != 0
+
+
+def test_a_line_separator_within_a_text_does_not_end_the_record(tmp_path):
+    file = tmp_path / "answers.jsonl"
+    record = json.dumps(RECORD | {"context": "One.\u2028Two."}, ensure_ascii=False)
+    file.write_text(f"{record}\r\n{record}\n", encoding="utf-8", newline="")
+    result = CliRunner().invoke(app, ["questions", str(file), "--answers", "mine"])
+    assert result.exit_code == 0
+    assert "2 questions, 2 read" in result.output
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.jsonl.gz", gzip.compress(b"{}\n" * 2000)[:14] + b"\xff" * 30, "cannot be read"),
+        ("a.jsonl", b"[" * 200_000, "line 1 of .* is no JSON"),
+    ],
+)
+def test_a_damaged_file_of_answers_is_refused(tmp_path, name, content, message):
+    file = tmp_path / name
+    file.write_bytes(content)
+    result = CliRunner().invoke(app, ["questions", str(file)])
+    assert isinstance(result.exception, SpecificationError)
+    assert re.search(message, str(result.exception))

@@ -53,6 +53,14 @@ async def test_every_list_page_of_an_empty_agency_is_shown(client, path):
     assert answer.headers["content-security-policy"].startswith("default-src 'none'")
 
 
+@pytest.mark.parametrize("path", ["/problems", "/problems/not-found"])
+async def test_pages_of_problems_vary_by_accept_and_like_all_pages_by_accept_encoding(client, path):
+    vary_headers = [
+        (await client.get(page, headers={"Accept": "text/html"})).headers["Vary"] for page in ("/log", path)
+    ]
+    assert set(vary_headers[1].split(", ")) == {*vary_headers[0].split(", "), "Accept", "Accept-Encoding"}
+
+
 @pytest.mark.parametrize("path", ["/nothing", "/ratings/rat_0", "/jobs/job_0", "/services/tgt_0", "/corpora/cor_0"])
 async def test_a_missing_resource_has_a_not_found_page(client, path):
     answer = await client.get(path, headers={"Accept": "text/html"})

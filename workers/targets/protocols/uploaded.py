@@ -53,8 +53,6 @@ class Uploaded(Adapter):
     )
 
     def __init__(self, target: Target, settings: UploadedSettings, egress: Egress) -> None:
-        if egress.library is None:
-            raise CallFailed("unsupported", "this process cannot read uploads")
         self.target, self.settings, self._library = target, settings, egress.library
         self.batch_limit = MOST_WORDS_PER_CALL
         self._open_lock = asyncio.Lock()
@@ -71,6 +69,8 @@ class Uploaded(Adapter):
 
     def _open_embedding(self) -> Embedding:
         """Open the uploaded embedding once; raise `CallFailed` if it was deleted or cannot be copied."""
+        if self._library is None:
+            raise CallFailed("unsupported", "this process cannot read uploads")
         try:
             if self._embedding is None:
                 self._embedding = self._library.embedding(self.settings.upload)

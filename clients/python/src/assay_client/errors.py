@@ -47,7 +47,10 @@ class ProblemError(AssayError):
         self.detail: str | None = document.get("detail")
         self.instance: str | None = document.get("instance")
         self.request_id: str | None = document.get("request_id")
-        self.errors: list[dict[str, Any]] = document.get("errors") or []
+        errors = document.get("errors")  # of a proxy, they may have any form
+        self.errors: list[dict[str, Any]] = [
+            error for error in (errors if isinstance(errors, list) else ()) if isinstance(error, dict)
+        ]
         super().__init__(self._sentence())
 
     @classmethod
@@ -55,7 +58,7 @@ class ProblemError(AssayError):
         """Create the error from an answer that is not 2xx."""
         try:
             document = response.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             document = None
         return cls(response.status_code, document if isinstance(document, dict) else {}, retry_after_s(response))
 

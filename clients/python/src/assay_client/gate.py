@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
@@ -109,9 +109,9 @@ class Bar:
             return f"inconclusive (leaning {rating['letter']})"
         if datetime.fromisoformat(rating["expires_at"]) <= now:
             return f"expired on {rating['expires_at']}"
-        age = now - datetime.fromisoformat(rating["rated_at"])
-        if self.max_age_days is not None and age > timedelta(days=self.max_age_days):
-            return f"{age.total_seconds() / 86_400:.1f} days old, more than {self.max_age_days:g}"
+        age_days = (now - datetime.fromisoformat(rating["rated_at"])).total_seconds() / 86_400
+        if self.max_age_days is not None and age_days > self.max_age_days:
+            return f"{age_days:.1f} days old, more than {self.max_age_days:g}"
         return None
 
 
@@ -191,8 +191,7 @@ def _judge(options: argparse.Namespace, stdin: TextIO, now: datetime) -> Judgeme
         if not answer.is_success:
             return _judge_refusal(answer, options)
         return Bar(options.at_least, options.max_age_days).judge(answer.json(), now)
-    except (LookupError, TypeError, ValueError) as error:
-        # an uncaught error would exit with 1, which means a letter below the bar
+    except Exception as error:  # noqa: BLE001 - uncaught, it would exit with 1, which means a letter below the bar
         message = f"{options.url} answered no rating ({type(error).__name__}: {error}); is it the address of an agency?"
         return Judgement(Exit.UNAVAILABLE, message)
 
@@ -237,8 +236,9 @@ def _judge_refusal(answer: httpx.Response, options: argparse.Namespace) -> Judge
         document = None
     problem: dict[str, Any] = document if isinstance(document, dict) else {}
     code = problem.get("code", "http-error")
+    errors = [error for error in problem.get("errors") or () if isinstance(error, dict)]  # others have other forms
     if code == "no-rating":
-        unknown = [error["detail"] for error in problem.get("errors") or () if error.get("parameter") == "attribute"]
+        unknown = [error["detail"] for error in errors if error.get("parameter") == "attribute"]
         message = UNRATED[options.whose].format(attribute=options.attribute)
         return Judgement(Exit.UNSETTLED, "; ".join([message, *map(str, unknown)]))
     if code == "ambiguous-rating":
@@ -247,8 +247,8 @@ def _judge_refusal(answer: httpx.Response, options: argparse.Namespace) -> Judge
             models = sorted({str(candidate["model"]) for candidate in problem["candidates"]})
             return Judgement(Exit.USAGE, f"several models were rated; choose one with --model: {', '.join(models)}")
         return Judgement(Exit.USAGE, f"several methods rated it; choose one with --method: {', '.join(methods)}")
-    errors = "; ".join(f"{error.get('parameter')}: {error.get('detail')}" for error in problem.get("errors") or ())
+    error_text = "; ".join(f"{error.get('parameter')}: {error.get('detail')}" for error in errors)
     detail = problem.get("detail") or problem.get("title") or "no reason given"
     is_server_fault = answer.status_code >= SERVER_ERROR or answer.status_code in TRY_AGAIN
-    message = f"{answer.status_code} {code}: {detail}" + (f" ({errors})" if errors else "")
+    message = f"{answer.status_code} {code}: {detail}" + (f" ({error_text})" if errors else "")
     return Judgement(Exit.UNAVAILABLE if is_server_fault else Exit.USAGE, message)

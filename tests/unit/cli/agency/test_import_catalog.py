@@ -91,3 +91,10 @@ def test_an_agency_that_does_not_answer_is_named_in_the_error(catalog):
     file = catalog("a.csv", f"name,base_url\nA,{HERE}\n")
     with pytest.raises(OSError, match=r"no agency answers at http://127\.0\.0\.1:9"):
         run([file], TRANSLATORS, {}, agency="http://127.0.0.1:9", key_file=None, plan=False)
+
+
+@pytest.mark.parametrize("address", ["http://[::1", "http://127.0.0.1:port"])
+def test_a_malformed_address_of_the_agency_is_refused(catalog, address):
+    file = catalog("a.csv", f"name,base_url\nA,{HERE}\n")
+    with pytest.raises(SpecificationError, match="is not the address of an agency"):
+        run([file], TRANSLATORS, {}, agency=address, key_file=None, plan=False)

@@ -5,9 +5,11 @@ import os
 import random
 
 import pytest
+from typer.testing import CliRunner
 
 from assay.errors import SpecificationError
 from cli.exits import Exit
+from cli.main import app
 from cli.rating.audit import write_audits
 from tests.support.commands import run_command
 from tests.support.workbooks import workbook
@@ -106,6 +108,20 @@ def test_assay_audit_prints_the_steps_it_read_and_reports_where_a_group_falls_be
     rows = [line for line in report.read_text(encoding="utf-8").splitlines() if "Female" in line or "Male" in line]
     assert any("interviewed" in row and "Female" in row and "largest gap of this group" in row for row in rows)
     assert any("hired" in row and "7 passed it without all steps before it" in row for row in rows)
+
+
+@pytest.mark.parametrize("arguments", [["audit", "--by", "sex"], ["verify"]])
+@pytest.mark.parametrize("sign", [",", ".", "Comma", ""])
+def test_an_unknown_decimal_sign_is_refused(arguments, sign):
+    refused = CliRunner().invoke(app, [*arguments, "file.csv", "--decimal", sign])
+    assert refused.exit_code == 2  # of typer, which `cli.main.main` turns into 64
+    assert "'point', 'comma'" in refused.output
+
+
+def test_the_seed_of_an_audit_is_at_most_the_largest_of_a_request():
+    refused = CliRunner().invoke(app, ["audit", "file.csv", "--by", "sex", "--seed", str(2**53)])
+    assert refused.exit_code == 2
+    assert "--seed" in refused.output
 
 
 def test_a_sheet_of_a_spreadsheet_is_audited_and_verified(files, tmp_path):

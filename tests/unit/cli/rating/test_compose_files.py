@@ -98,6 +98,14 @@ def test_assay_compose_accepts_a_mixture_of_letters_and_rating_files(file, capsy
     assert (code, found["predicted"]) == (Exit.UCS, None)
 
 
+def test_assay_compose_prints_the_notes_about_an_inconclusive_link_and_about_tables_that_differ(file, capsys):
+    files = [file("a.json", rating("BS", declared=False)), file("b.json", rating("DSBS"))]
+    _, found = composed(capsys, *files)
+    _, printed = composed(capsys, *files, as_json=False)
+    assert "link-inconclusive" in {note["code"] for note in found["notes"]}
+    assert all(" ".join(note["text"].split()) in printed for note in found["notes"])
+
+
 def test_an_invalid_chain_is_refused(file):
     with pytest.raises(OutOfBounds, match="2 to 20"):
         compose_named(["BS"], table="published", as_json=True)

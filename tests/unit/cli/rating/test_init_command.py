@@ -8,8 +8,13 @@ import tomllib
 
 import pytest
 
+from assay.errors import SpecificationError
+from assay.model import Kind
+from cli.drafting.call import draft_of, read_curl
+from cli.drafting.init import write_draft
 from demo.server import DemoServer
 from demo.translators.behaviours import BEHAVIOURS
+from store.core.settings import Settings
 from tests.support.commands import run_command
 from tests.support.json_server import json_server
 from tests.support.scripted_server import Answer, scripted_server
@@ -286,6 +291,28 @@ def test_a_file_is_not_overwritten_unless_forced(tmp_path):
     assert (refused.returncode, file.read_text()) == (64, "mine")
     assert assay("init", str(file), *curl, "--force").returncode == 0
     assert settings_of(file)["encoding"] == "form"
+
+
+def test_a_file_keeps_its_content_if_the_text_that_would_replace_it_cannot_be_written(tmp_path):
+    file = tmp_path / "my.toml"
+    file.write_text("mine")
+    draft = draft_of(read_curl('curl https://api.example.org -d \'{"text": "Hi", "x": "\\ud800"}\''), Kind.CLASSIFIER)
+    with pytest.raises(UnicodeEncodeError):
+        write_draft(draft, file, Settings(), force=True)
+    assert file.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ('{"text": "Hi", "n": NaN}', "NaN is not a number"),
+        ('{"text": "Hi", "n": 1e999}', "an infinite number"),
+        ("[" * 100_000, "nested deeper than 64 levels"),
+    ],
+)
+def test_a_body_of_a_curl_command_that_no_file_can_hold_is_refused(body, message):
+    with pytest.raises(SpecificationError, match=message):
+        read_curl(f"curl https://api.example.org -d '{body}'")
 
 
 @pytest.mark.slow

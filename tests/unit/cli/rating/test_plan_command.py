@@ -5,8 +5,10 @@ import os
 import re
 
 import pytest
+from typer.testing import CliRunner
 
 from assay.rating.plan import Chance, Effort, Plan, Service
+from cli.main import app
 from cli.rating.plan import _plan_lines
 from demo.server import DemoServer
 from store.ratings.experiment_json import parse_method
@@ -100,3 +102,11 @@ def test_the_chance_of_a_letter_is_never_printed_as_certain():
     effort = Effort(1, 1, None, None)
     plan = Plan(effort, effort, (Chance(0.0, 0.0, 1.0), Chance(1.0, 0.1, 0.001)), None)
     assert any("true effect: >99 % at 0, <1 % at 0.1." in line for line in _plan_lines("", plan, Service(), []))
+
+
+def test_a_rating_of_uploaded_vectors_is_planned(tmp_path):
+    file = tmp_path / "words.vec"
+    file.write_text("2 2\nshe 1 2\nhe 2 1\n")
+    done = CliRunner().invoke(app, ["plan", "--kind", "embedder", "--protocol", "uploaded", "--upload", str(file)])
+    assert done.exit_code == 0, done.exception
+    assert "nothing was sent" in done.output

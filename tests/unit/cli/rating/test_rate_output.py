@@ -1,5 +1,6 @@
 """Output of `assay rate`: formats for continuous integration, exit codes, and progress messages."""
 
+import html
 import json
 import os
 import re
@@ -16,6 +17,7 @@ from assay.experiment import generator
 from cli.exits import Exit
 from cli.rating.rate import Verdict, of_failure, of_rating
 from demo.server import DemoServer
+from reports.reading import in_words
 from tests.support.commands import run_command
 from tests.support.json_server import json_server
 from tests.support.markdown_blocks import ROOT
@@ -136,6 +138,14 @@ def test_junit_and_sarif_are_valid_and_agree_with_the_required_letter(ratings, l
     assert [child.tag for child in cases[0]] == ([outcome] if outcome else [])
     assert all(said.text or said.get("message") for case in cases for said in case)
     assert results[0]["level"] == {"BS": "error", None: "warning"}.get(letter, "none")
+
+
+@pytest.mark.parametrize("letter", ["BS", None])
+@pytest.mark.parametrize("name", ["junit", "sarif", "github"])
+def test_messages_for_continuous_integration_explain_the_letter_in_words(ratings, letter, name):
+    document = {key: value for key, value in ratings[letter].items() if key != "in_words"}
+    written = html.unescape(of_rating(name, document, "DSBS", None)).replace("%25", "%").replace('\\"', '"')
+    assert all(sentence in written for sentence in in_words(document))
 
 
 @published

@@ -196,6 +196,26 @@ def test_an_export_with_an_incomplete_rating_is_refused(tmp_path):
         rerate_export(file, "1.3.0")
 
 
+def test_the_owners_export_of_a_masked_rating_is_rated_again(run, tmp_path, capsys):
+    document, record = run
+    complete = document | {"id": "rat_1"}
+    masked = {name: value for name, value in complete.items() if name not in {"seed", "experiment"}}
+    writer, file = ExportWriter(), tmp_path / "export.jsonl"
+    parts = [writer.opening(masked, unmasked=complete), *(writer.observation(each.as_json()) for each in record)]
+    file.write_bytes(b"".join([*parts, writer.closing({})]))
+    assert rerate_export(file, "2.0.0", WITH_NEXT) == 0
+    assert "UCS" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("observation", [{}, {"unit": "1", "ask": 5}])
+def test_an_export_with_an_observation_of_unknown_form_is_refused(run, tmp_path, observation):
+    writer, file = ExportWriter(), tmp_path / "export.jsonl"
+    parts = [writer.opening(run[0] | {"id": "rat_1"}), writer.observation(observation), writer.closing({})]
+    file.write_bytes(b"".join(parts))
+    with pytest.raises(CertificateError, match="a form that this version does not know"):
+        rerate_export(file, "current")
+
+
 def test_an_altered_export_or_another_file_is_refused(exported, tmp_path):
     written = exported.read_bytes()
     altered = written.replace(b"She ", b"He ", 1)

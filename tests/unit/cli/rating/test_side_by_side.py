@@ -21,6 +21,10 @@ SURE = {"BS": {"BS": 1.0, "DSBS": 0.0, "UCS": 0.0}, "DSBS": {"BS": 0.0, "DSBS": 
 SURE["UCS"] = {"BS": 0.0, "DSBS": 0.0, "UCS": 1.0}
 
 
+HUGE = {"name": "es", "letter": "BS", "declared": True, "probabilities": {"BS": 10**400, "DSBS": 0.0, "UCS": 0.0}}
+"""Part of a rating with a probability that no float can hold."""
+
+
 def side_by_side_document(documents, *options, **named):
     return table_of([read_rating(document) for document in documents], *options, **named)
 
@@ -136,6 +140,11 @@ def test_the_overall_letter_of_a_rated_translator_equals_the_letter_of_its_ratin
         ([rating("A", {"es": "BS"}), rating("B", {"es": "BS"}, attribute="race")], (), "different attributes"),
         ([rating("A", {"es": "BS"}), rating("B", {})], (), "B is not a complete rating"),
         ([rating("A", {"es": "BS"}), rating("B", {"es": "BS"})], ("tr",), "no rating has a part tr"),
+        (
+            [rating("A", {"es": "BS"}), rating("B", {}, components=[HUGE])],
+            (),
+            "B is not a complete rating: a part lacks",
+        ),
     ],
 )
 def test_ratings_that_cannot_be_shown_side_by_side_are_refused(ratings, without, message):

@@ -330,7 +330,8 @@ def test_one_observation_can_be_verified_without_the_others(rated, file, keys, c
     assert "the hashes do not lead" in wrong_with(file(json.dumps(proof | {"leaf_index": 2}).encode()), keys)
     elsewhere = proof | {"evidence_digest": "sha256:00"}
     assert "the certificate states" in wrong_with(file(json.dumps(elsewhere).encode()), keys)
-    assert "not the proof of an observation" in wrong_with(file(json.dumps(proof | {"proof": [7]}).encode()), keys)
+    for malformed in ({"proof": [7]}, {"leaf_index": float("inf")}, {"tree_size": float("nan")}):
+        assert "not the proof of an observation" in wrong_with(file(json.dumps(proof | malformed).encode()), keys)
 
 
 def test_assay_verify_reports_a_key_file_that_cannot_be_read(rated, file, tmp_path):
@@ -352,3 +353,18 @@ def test_a_commitment_that_does_not_match_the_rating_is_reported(rated, file, ke
     for changed in ({"digest": digest, "nonce": "abd"}, {"digest": "sha256:00", "nonce": "abc"}):
         said = wrong_with(file(written(kept | {"commitment": changed}, observations)), keys)
         assert "the job committed to" in said
+
+
+def test_a_commitment_without_a_seed_is_reported(rated, file, keys):
+    document, observations = rated
+    digest = commitment_of(document["experiment"], SEED, "abc")
+    kept = {name: value for name, value in document.items() if name != "seed"}
+    kept |= {"commitment": {"digest": digest, "nonce": "abc"}}
+    assert "the job committed to" in wrong_with(file(written(kept, observations)), keys)
+
+
+@pytest.mark.parametrize("name", ["delta", "confidence", "calls"])
+def test_a_rating_with_an_integer_that_no_float_can_hold_differs_from_its_replay(rated, file, keys, name):
+    document, observations = rated
+    changed = document | {name: 10**400}
+    assert f"the replay differs in {name}" in wrong_with(file(written(changed, observations)), keys, replay=True)

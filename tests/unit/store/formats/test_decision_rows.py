@@ -95,6 +95,11 @@ def test_an_invalid_file_of_decisions_is_refused_with_its_row(rows, more, messag
         read(HEADER + rows, **more)
 
 
+def test_an_unknown_decimal_sign_is_refused_instead_of_ignored():
+    with pytest.raises(UnknownName, match="no decimal sign is called ','"):
+        read(b"sex;score\nF;1,261\nM;2,500\n", ("sex",), score="score", decimal=",")
+
+
 def test_a_column_with_more_than_5000_different_values_is_refused_as_a_column_of_groups():
     content = b"name,hired\n" + b"".join(b"person %d,yes\n" % number for number in range(5_100))
     with pytest.raises(Unreadable, match=r"line 5002, column 'name': more than 5,000 different values"):
