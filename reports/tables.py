@@ -13,7 +13,6 @@ from reports.reading import Component, RatingView
 from reports.view import NOT_MEASURED, RESIDUALS, Effect, Table, Verdict, letter_probabilities
 
 
-# ---------------------------------------------------------------------------- numbers
 def decimal(value: float | None) -> str:
     """Format a number with three decimals; "<0.001" and ">0.999", not a rounded 0 or 1; ``None``: "not measured"."""
     if value is None:
@@ -56,7 +55,6 @@ def tolerance_remark(effect: Effect) -> str:
     return "beyond tolerance" if low > effect.tolerance else "undecided"
 
 
-# ---------------------------------------------------------------------------- tables of a rating
 def probabilities(verdict: Verdict, title: str = "Probability of each letter") -> Table:
     """Return a table of each letter with its meaning and its probability."""
     letters = zip((Letter.BS, Letter.DSBS, Letter.UCS), verdict.shares(), strict=True)
@@ -129,7 +127,6 @@ def adjusted(rating: RatingView) -> Table:
     return Table("Step 1, corrected for many parts", ("Part", *(titles.get(key, key) for key in keys)), rows)
 
 
-# ---------------------------------------------------------------------------- tables of a component
 def effects(component: Component) -> Table:
     """Return a table of every effect with its interval and its tolerance."""
     return _effects_table("Effects", component.effects, component.part.estimand)

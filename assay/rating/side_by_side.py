@@ -7,6 +7,7 @@ from typing import Literal
 
 from assay.document import ComponentDocument, Json, RatingDocument
 from assay.errors import SpecificationError
+from assay.model import Letter
 from assay.rating.decision import DEFAULT_CONFIDENCE, JointLetter, PartLetter, join_letters
 
 ALIKE = ("method", "attribute")

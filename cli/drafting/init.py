@@ -193,7 +193,6 @@ def _ask_user(kind: Kind, decides: str | None) -> Draft:
     return draft
 
 
-# ------------------------------------------------------------------------ the file
 def _draft_lines(draft: Draft, file: Path) -> Iterator[str]:
     """Yield the lines of a draft's request file: TOML with comments."""
     target = draft.target

@@ -86,7 +86,6 @@ def options_in(prompt: str) -> tuple[str, ...]:
     return tuple(option for _, option in matches) if [letter for letter, _ in matches] == expected else ()
 
 
-# ---------------------------------------------------------------------------- openai-completions
 def completions(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /v1/completions``: one prompt or several, with the prompts' tokens if ``echo`` asks for them."""
     model = _require_protocol(predictor, "openai-completions")
@@ -149,7 +148,6 @@ def _logprobs(tokens: Sequence[Token], first_tokens: Mapping[int, LogProbabiliti
     }
 
 
-# ---------------------------------------------------------------------------- openai-chat
 def chat(predictor: Predictor, body: Json) -> JsonObject:
     """Answer the user's last message in ``POST /v1/chat/completions``."""
     name = model_name(body)
@@ -197,7 +195,6 @@ def _last_message(body: Json) -> str:
     return "\n".join(texts)
 
 
-# ---------------------------------------------------------------------------- hf-inference
 def inference(model: LanguageModel, body: Json) -> list[JsonObject]:
     """Answer a fill-mask request if the text has a mask, otherwise a text generation."""
     inputs = require(body, "inputs")
@@ -238,7 +235,6 @@ def _piece(model: LanguageModel, before: str, word: str, after: str) -> tuple[st
     return piece, UNSURE if weight is None else weight
 
 
-# ---------------------------------------------------------------------------- tgi
 def generate(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /generate``, with the requested details."""
     model = _require_protocol(predictor, "tgi")
@@ -266,7 +262,6 @@ def generate(predictor: Predictor, body: Json) -> JsonObject:
     return {"generated_text": answer.text, "details": details}
 
 
-# ---------------------------------------------------------------------------- ollama
 def ollama_chat(predictor: Predictor, body: Json) -> JsonObject:
     """Answer ``POST /api/chat`` in one piece."""
     text, metadata = _ollama_answer(predictor, body, _last_message(body))
@@ -294,7 +289,6 @@ def _ollama_answer(predictor: Predictor, body: Json, prompt: str) -> tuple[str, 
     return answer.text, {**metadata, **logprobs}
 
 
-# ---------------------------------------------------------------------------- table of interfaces
 def _require_protocol(predictor: Predictor, protocol: str) -> LanguageModel:
     if not isinstance(predictor, LanguageModel) or protocol not in predictor.protocols:
         raise unsupported(predictor, protocol)

@@ -82,7 +82,6 @@ async def compose(service: Service, tenant: str, request: CompositionRequest) ->
     return NewComposition(tenant, request.visibility, request.model_dump(), document)
 
 
-# ---------------------------------------------------------------------------- ratings of the links
 def _choose_ratings(c: Connection, tenant: str, request: CompositionRequest) -> tuple[list[ChosenRating], int]:
     """Read the ratings of all links, in four queries; return them and the time of the database in milliseconds."""
     ratings = compositions.readable(c, [link.rating for link in request.chain if link.rating is not None], tenant)
@@ -137,7 +136,6 @@ def _check_visibility(request: CompositionRequest, links: Sequence[ChosenRating]
             raise SpecificationError(f"{visibility}; its composition cannot have more readers", "visibility")
 
 
-# ---------------------------------------------------------------------------- recorded replies
 async def _read_observations(service: Service, links: Sequence[ChosenRating]) -> list[list[Observation]]:
     """Return a list of observations for each link; an empty result if some are archived, too many or unfit."""
     ratings = [link.rating.rating for link in links]
@@ -158,7 +156,6 @@ async def _read_observations(service: Service, links: Sequence[ChosenRating]) ->
     return [observations_by_job[link.rating.job_id] for link in links]
 
 
-# ---------------------------------------------------------------------------- views
 def _describe_link(number: int, link: ChosenRating, now: int) -> JsonObject:
     rating = link.rating
     return {

@@ -72,7 +72,6 @@ def adds_items(description: str, *statuses: int) -> JsonObject:
     return {**route, "responses": route["responses"] | returns(ETAG, status=201) | fails(*statuses)}
 
 
-# ---------------------------------------------------------------------------- corpora
 @router.post("", **created(CorpusView, "Created.", CORPUS_LINKS))
 async def create_corpus(body: CorpusRequest, service: ServiceDependency, caller: Writer, repeat: Repeat) -> Response:
     """Create a corpus. If it names a specification, every sentence must follow its rules."""
@@ -143,7 +142,6 @@ async def remove_corpus(corpus_id: str, service: ServiceDependency, caller: Writ
     return removed(await service.database.write(corpora.remove, corpus_id, caller.tenant), "corpus of yours", corpus_id)
 
 
-# ---------------------------------------------------------------------------- items
 @router.get("/{corpus_id}/items", **lists_of(ItemView, "One page of a corpus's items, in the order of their addition."))
 async def list_corpus_items(
     lists: Lists, row: FoundCorpus, service: ServiceDependency, query: Annotated[ItemQuery, Query()]

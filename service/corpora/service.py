@@ -66,7 +66,6 @@ class NewPicture:
     facts: ImageFacts
 
 
-# ---------------------------------------------------------------------------- corpora
 async def specification_named(service: Service, tenant: str, reference: str) -> StoredSpecification:
     """Return the stereotype specification with a name or ``name@version``; otherwise raise `SpecificationError`."""
     specification = await service.database.read(specifications.find_named, tenant, reference)
@@ -122,7 +121,6 @@ def _specified_value(body: CorpusRequest, field: str, value: str, specification:
     return value
 
 
-# ---------------------------------------------------------------------------- sentences
 def checked_sentences(corpus: StoredCorpus, sentences: Sequence[SentenceItem | PictureItem]) -> list[NewItem]:
     """Return the new items for sentences; raise one problem that names the refused ones, up to `MAX_ERRORS`."""
     words = None if corpus.rules is None else words_of(corpus.rules)
@@ -168,7 +166,6 @@ def _refusal_message(reason: str, words: StereotypeWords) -> str:
     return f"the sentence cannot be used with {words.name} ({reason}): {REFUSALS.get(reason, reason).format(**texts)}"
 
 
-# ---------------------------------------------------------------------------- pictures
 async def read_pictures(sent_items: Sequence[SentenceItem | PictureItem]) -> list[NewPicture]:
     """Decode new pictures of a corpus from base64; a problem points at a picture that is refused."""
     pictures = []
@@ -197,7 +194,6 @@ def _decode_base64(base64_text: str) -> bytes:
         raise SpecificationError("this is not base64", "image_b64") from None
 
 
-# ---------------------------------------------------------------------------- storage
 def store_pictures(c: Connection, corpus_id: str, tenant: str, pictures: Sequence[NewPicture]) -> AddedItems | None:
     """Add pictures to a corpus, and store their files; return ``None`` if the tenant has no such corpus."""
     if corpora.lock(c, corpus_id, tenant) is None:

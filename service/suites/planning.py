@@ -145,7 +145,6 @@ def as_asked(body: SuiteRequest | RatingRequest) -> JsonObject:
     return request
 
 
-# ---------------------------------------------------------------------------- cells
 def _requested_methods(body: SuiteRequest, kind: Kind) -> list[type[AnyMethod]]:
     """Return the methods that can rate this kind of service, of those that the request names (default: of all)."""
     methods_by_name = {method_name(method): method for method in every_method()}
@@ -175,7 +174,6 @@ def _experiment_of_cell(body: SuiteRequest, cell: Cell) -> dict[str, Any]:
     return common_fields | dict(body.settings.get(cell.method, {})) | cell_fields | language_field
 
 
-# ---------------------------------------------------------------------------- orders
 async def _order_of_cell(
     service: Service,
     caller: Caller,
@@ -206,7 +204,6 @@ def _experiment_field_of(problem: Problem) -> str | None:
     return pointer.removeprefix("/experiment/").replace("/", ".") if pointer.startswith("/experiment/") else None
 
 
-# ---------------------------------------------------------------------------- unused names
 def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[OmittedCell]) -> None:
     """Refuse a requested method, attribute, language or setting that no valid cell uses; the error says why."""
     methods = {cell.cell.method for cell in omitted} | {cell.method for cell in cells}

@@ -46,7 +46,6 @@ WEBHOOK_LINKS = leads_to(
 )
 
 
-# ---------------------------------------------------------------------------- endpoints
 @router.post("", **created(NewWebhookView, "Created.", WEBHOOK_LINKS))
 async def create_webhook(
     body: WebhookDescription, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
@@ -142,7 +141,6 @@ async def enable_webhook(webhook_id: str, service: ServiceDependency, caller: We
     return await _change_webhook(service, webhook_id, enable)
 
 
-# ---------------------------------------------------------------------------- deliveries
 def queues_delivery(description: str) -> JsonObject:
     """Return the arguments of a route that answers with a delivery that it has queued."""
     return {
@@ -189,7 +187,6 @@ async def redeliver(
     return await answer_once(service, repeat, send_again)
 
 
-# ---------------------------------------------------------------------------- views
 def _current_public_key(c: Connection) -> PublicKey | None:
     """Return the current signing key; ``None`` before the first key is created."""
     return next((key for key in signing.all_keys(c) if key.retired_at is None), None)

@@ -167,7 +167,6 @@ def _create_sqlite_engine(url: URL, lock_wait_s: float, pool: dict[str, Any]) ->
     return engine
 
 
-# ---------------------------------------------------------------------------- statements
 VALUES_A_QUERY = 1000
 """Maximum number of values in one query, well below a statement's maximum number of parameters."""
 
@@ -208,7 +207,6 @@ _LOCK_NUMBER = select(func.pg_advisory_xact_lock(bindparam("key", type_=BigInteg
 _LOCK_TEXT = select(func.pg_advisory_xact_lock(func.hashtextextended(bindparam("key", type_=String), 0)))
 
 
-# ---------------------------------------------------------------------------- errors
 SQLITE_REASONS: Mapping[int, str] = {
     sqlite3.SQLITE_BUSY: "locked",
     sqlite3.SQLITE_LOCKED: "locked",

@@ -267,7 +267,6 @@ def _value_counts(count_of: dict[Any, int], text_of: Mapping[Any, str]) -> list[
     ]
 
 
-# ---------------------------------------------------------------------------- numbers
 def without_typography(text: str) -> str:
     """Return a text without blanks around it, with a hyphen for the minus sign of Unicode."""
     text = text.strip()

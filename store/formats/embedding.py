@@ -224,7 +224,6 @@ def _check_vectors(words: Sequence[str], vectors: NDArray[np.floating[Any]]) -> 
         raise Unreadable(f"the vector of {shown(word)} contains NaN or infinity; leave the word out")
 
 
-# ---------------------------------------------------------------------------- word2vec
 def _word2vec_blocks(file: BinaryIO) -> Iterator[tuple[list[str], NDArray[np.float64]]]:
     """Read words and vectors in blocks; raise `Unreadable` with the line number.
 

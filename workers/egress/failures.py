@@ -223,7 +223,6 @@ class AddressRefused(SpecificationError):
         super().__init__(message, field)
 
 
-# ------------------------------------------------------------------------------- Retry-After
 RETRY_AFTER_CAP_S = 300.0
 """Maximum wait in seconds, even if the service requests more."""
 

@@ -242,7 +242,6 @@ class WebhookWorker(BackgroundThread):
         )
 
 
-# ------------------------------------------------------------------------------- signatures
 def sign_with_secret(secret: str, message: bytes) -> str:
     """Return the signature of a message with a ``whsec_…`` secret: ``v1,`` and the base64 of HMAC-SHA256."""
     key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))

@@ -169,7 +169,6 @@ def comparison_document(before: RatingDocument, after: RatingDocument) -> Json:
     }
 
 
-# ---------------------------------------------------------------------------- contents of a rating
 @dataclass(frozen=True)
 class _Words:
     """Lists of words in the request of an association rating."""
@@ -264,7 +263,6 @@ def _rating_name(rating: RatingDocument) -> str:
     return f"the rating {rating.id or 'without an id'}"
 
 
-# ---------------------------------------------------------------------------- checks
 def _check_methods(before: RatingDocument, after: RatingDocument) -> None:
     methods = [str(rating.method) for rating in (before, after)]
     if methods == [METHOD, METHOD]:
@@ -304,6 +302,5 @@ def _list_differences(first: frozenset[str] | None, second: frozenset[str] | Non
     return differences
 
 
-# ---------------------------------------------------------------------------- result
 def _difference_json(difference: Difference, before: Floats, after: Floats) -> Json:
     return {"name": difference.name, "before": float(before.mean()), "after": float(after.mean()), **asdict(difference)}

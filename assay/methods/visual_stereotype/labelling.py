@@ -109,7 +109,6 @@ class PictureTally(AnswerTally[UsablePicture, PictureReading]):
         self.results[picture] = merge_orders(answers)
 
 
-# ---------------------------------------------------------------------------- questions
 def ask_pictures(
     pictures: Sequence[UsablePicture],
     words: VisualWords,
@@ -150,7 +149,6 @@ def check_question(question: str) -> None:
         raise SpecificationError(f"the question {question[:80]!r} may hold {{labels}}, and no other braces", "question")
 
 
-# ---------------------------------------------------------------------------- answers
 class Reader:
     """Reads answers: the probabilities of both labels, or the label that a text names as a whole word.
 

@@ -204,7 +204,6 @@ def _validate_prior(prior: Priors | str, residual: str, draws: int) -> Priors:
     return PRIORS[prior]
 
 
-# ---------------------------------------------------------------------------- input rows
 def _cells_by_connection(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> dict[str, Cells]:
     """Validate the distances and summarise them by kind of connection, in the order of `ORDER`."""
     distances, connections, words = checked_columns(distance, connection, protected)
@@ -247,7 +246,6 @@ def checked_columns(
     return distances, connections, words
 
 
-# ---------------------------------------------------------------------------- posterior draws
 def _draw_group(group: dict[str, Cells], prior: Priors, rng: np.random.Generator, draws: int) -> list[ConnectionDraws]:
     """Draw the parameters of connections that share one sigma: sigma, tau given sigma, then mu and beta given both."""
     _check_variance(group)

@@ -260,7 +260,6 @@ def weat_of_associations(first: ArrayLike, second: ArrayLike, *, rng: np.random.
     )
 
 
-# ---------------------------------------------------------------------------- null distribution
 PUBLISHED = 0.38
 """Share of null samples "at least as extreme" as 1.27 that Dobrzeniecka & Urbaniak print (10,000 draws; section 3)."""
 

@@ -257,7 +257,6 @@ def _place_secret(request: OutgoingRequest, placement: Placed, secret_text: str)
     return replace(request, content=json.dumps({**body, **named_secret}).encode("ascii"))
 
 
-# ------------------------------------------------------------------------------- AWS Signature Version 4
 ALGORITHM = "AWS4-HMAC-SHA256"
 
 

@@ -259,7 +259,6 @@ def _is_listed(hop: Hop, allowed_pairs: frozenset[tuple[str, str]] | None) -> bo
     return allowed_pairs is None or (hop.source, hop.target) in allowed_pairs
 
 
-# ------------------------------------------------------------------------------- rated service with an author or judge
 class Roles(Adapter):
     """Adapter that sends the second service its questions (`asks_of_second`), and the rated service all others."""
 

@@ -171,7 +171,6 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
         return [sum(column) / len(vectors) for column in zip(*vectors, strict=True)]
 
 
-# ------------------------------------------------------------------------------- language models
 class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
     """Adapter for ``/models/{model}`` of the task fill-mask or text-generation, with one question per call."""
 

@@ -203,7 +203,6 @@ def unwrap_translation(answer: str, question: str) -> str:
     return answer if answer[0] in translation or closing in translation else translation.strip()
 
 
-# ------------------------------------------------------------------------------- image classifiers
 DEFAULT_QUESTION = "Which of these fits the picture best?"
 """Question for an experiment with labels but without a question."""
 
