@@ -62,7 +62,8 @@ def read_decisions(
     _check_columns((*text_columns, *number_columns, *([cluster] if cluster else [])), names)
     max_values = {**dict.fromkeys(text_columns, MOST_VALUES), **({cluster: MOST_ROWS} if cluster else {})}
     coding_of = {name: _Coding(name, names.index(name), limit) for name, limit in max_values.items()}
-    number_coding_of = {name: _Coding(name, names.index(name), None) for name in number_columns}  # with its own codes
+    # a column of texts and of numbers is coded twice: the text 1,5 and the number 1.5 are read in different ways
+    number_coding_of = {name: _Coding(name, names.index(name), None) for name in number_columns}
     lines = _code_rows(rows, (*coding_of.values(), *number_coding_of.values()), on_rows)
     # semicolons separate cells where the comma is the decimal sign
     european = isinstance(rows, CsvRows) and rows.dialect.separator == ";"
