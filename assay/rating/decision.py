@@ -87,7 +87,7 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
 METHODOLOGY_VERSION = "1.3.0"
 """Version of the methodology; it changes if the same recorded evidence can get a different letter."""
 
-METHODOLOGY_DIGEST = "sha256:fe5ee079fbd727a833e93f30c386e8175a8e69127d0b16b5dbd8f21cc32c65cd"
+METHODOLOGY_DIGEST = "sha256:2196b06968897910cadf283ca053084e569d51479ed1f577ef006d11008a9ffe"
 """Digest of ``assay/rating/methodology/<METHODOLOGY_VERSION>.md``; a test compares them."""
 
 
