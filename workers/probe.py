@@ -30,7 +30,10 @@ from workers.targets.checks.translator import sentences_in
 from workers.targets.parsing.comparison import documents_of
 from workers.targets.protocols.http.decider import Decider, DecisionCall
 from workers.targets.protocols.openai.images import SKETCH, OpenAIImages
+from workers.targets.protocols.uploaded import Uploaded
 from workers.targets.registry import connect
+
+NOT_PROBED = "It can be rated, but not probed."
 
 NOT_THIS_FORM = frozenset({"unsupported", "no-echo", "unknown-word"})
 """Codes of failures after which a target may still answer a question of another form."""
@@ -114,8 +117,8 @@ async def _probe(
     """Ask a target one question, in one order; the parameters are those of `probe`."""
     try:
         adapter = connect(target, egress.watched(exchanges.append))
-    except CallFailed as failed:  # the protocol needs the uploads of a job, or the operator does not allow it
-        return ProbeResult(code=failed.code, cause=failed.message, remedy="It can be rated, but not probed.")
+    except CallFailed as failed:  # the operator does not allow the protocol
+        return ProbeResult(code=failed.code, cause=failed.message, remedy=NOT_PROBED)
     ask, reply, decision_calls = await _first_answer(adapter, sample_asks(target, pairs, asks), exchanges)
     exchange = exchanges[-1] if exchanges else None
     capability: Capability | None = None
@@ -127,6 +130,8 @@ async def _probe(
             # the exchange shown is the last of the examination, in which the fault was found
             exchange, failure = exchanges[-1], Failure(unfit.code, str(unfit))
     remedy = remedy_for(failure, exchange, target, ask) if failure else doubt_about(reply.value, exchange, target, ask)
+    if failure is not None and target.protocol == Uploaded.protocol:  # only a job has the upload
+        remedy = replace(remedy, remedy=NOT_PROBED)
     quoter = Quoter(*_secrets_of(target))
     return ProbeResult(
         question=quoter.clean(text_of_question(ask)),

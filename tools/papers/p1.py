@@ -64,7 +64,7 @@ def forced_choice(shared: Shared, specification: str = "gender-occupations", len
         ask = probe.ask
         assert isinstance(ask, Embed)
         if (vector := vectors_by_word.get(ask.text)) is None:
-            return Reply(failure=Failure("http-404", "no such word"))
+            return Reply(failure=Failure("missing-word", "no such word"))
         return Reply((vector / np.linalg.norm(vector) if lengths == "length 1" else vector).tolist())
 
     (component,) = run(ForcedChoice(specification=specification), answer, seed=1).components
