@@ -54,7 +54,7 @@ class Vectors:
 UNUSABLE_CODES = frozenset({"zero-vector", "wrong-length", "no-vector"})
 """Codes in `Vectors.missing` of answers that are no usable vector."""
 
-NOT_LOST = frozenset({"zero-vector", "missing-word", "unknown-word", BUDGET})
+NOT_LOST = frozenset({"zero-vector", "missing-word", "unknown-word", "http-404", BUDGET})
 """Codes in `Vectors.missing` of words that the model does not know, and of words that were not asked about."""
 
 

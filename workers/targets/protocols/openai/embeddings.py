@@ -64,7 +64,9 @@ class OpenAIEmbeddings(HttpPredictor[OpenAIEmbeddingsSettings]):
 
     def _parse_response(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
         sorted_entries = sort_by_index(dig(json_of(response), "data"), len(asks), answers="vectors", questions="texts")
-        return [decode_vector(embedding) for embedding in dig_each(sorted_entries, "embedding")]
+        unknown_word = Misread("gave null instead of a vector", "missing-word").reply(response.origin)
+        embeddings = dig_each(sorted_entries, "embedding")
+        return [unknown_word if embedding is None else decode_vector(embedding) for embedding in embeddings]
 
 
 def decode_vector(embedding: object) -> Any:
