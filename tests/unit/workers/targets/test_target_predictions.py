@@ -520,6 +520,12 @@ def test_invalid_vector_fails_one_question(wire):
     assert "null" in replies[1].failure.message
 
 
+def test_null_instead_of_a_vector_is_a_missing_word(wire):
+    answer = wire.as_json(numbered([[1.0, 2.0], None, [2.0, 1.0]], (0, 1, 2)))
+    replies, _ = exchange(wire, EMBEDDERS["openai-embeddings, out of order"], answer)
+    assert [reply.failure and reply.failure.code for reply in replies] == [None, "missing-word", None]
+
+
 def test_vectors_of_two_lengths_in_one_answer_are_refused(wire):
     failed, _ = exchange(wire, EMBEDDERS["tei"], wire.as_json([[0.5, 1.5], [1], [2, 3]]))
     assert (failed.code, "1 and 2 numbers" in str(failed)) == ("wrong-shape", True)

@@ -153,7 +153,7 @@ def test_if_too_few_words_have_vectors_there_is_a_posterior_but_no_letter():
 
 
 @pytest.mark.parametrize("lost", ["of-one-0", "one-0", "human-0 human-1 human-2"])
-@pytest.mark.parametrize("code", ["declined", "http-451", "timeout", "wrong-shape", "no-vector", "missing-word"])
+@pytest.mark.parametrize("code", ["declined", "http-451", "timeout", "wrong-shape", "no-vector", "missing-word", "http-404"])
 def test_a_letter_that_lost_words_could_change_is_withheld_unless_the_model_does_not_know_them(lost, code):
     service = association_service(0, 0, 1)
 
@@ -163,8 +163,8 @@ def test_a_letter_that_lost_words_could_change_is_withheld_unless_the_model_does
         return Reply("no") if code == "no-vector" else Reply(failure=Failure(code, "lost"))
 
     one = run(service.method, answer, 1).components[0]
-    assert (one.letter, one.declared) == (Letter.UCS, code == "missing-word")
-    assert (one.reasons[0].code == "letter-depends-on-what-was-lost") is (code != "missing-word")
+    assert (one.letter, one.declared) == (Letter.UCS, code in {"missing-word", "http-404"})
+    assert (one.reasons[0].code == "letter-depends-on-what-was-lost") is (code not in {"missing-word", "http-404"})
 
 
 def test_a_letter_that_the_lost_words_could_not_change_stays_declared():

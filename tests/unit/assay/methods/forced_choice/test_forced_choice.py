@@ -131,7 +131,7 @@ def test_cues_with_equal_vectors_give_no_letter():
 
 
 @pytest.mark.parametrize("lost", ["concept", "control", "first"])
-@pytest.mark.parametrize("code", ["declined", "timeout", "missing-word", "zero-vector"])
+@pytest.mark.parametrize("code", ["declined", "timeout", "missing-word", "http-404", "zero-vector"])
 def test_a_letter_that_lost_words_could_change_is_withheld_unless_the_model_does_not_know_them(lost, code):
     service = choice_service(0, 0, 1)
     lost_words = {f"{lost}-{n}" for n in range(5 if lost != "first" else 1)}
@@ -143,7 +143,7 @@ def test_a_letter_that_lost_words_could_change_is_withheld_unless_the_model_does
         return Reply([0.0] * len(reply.value)) if code == "zero-vector" else Reply(failure=Failure(code, "lost"))
 
     one = run(service.method, answer, 1).components[0]
-    is_unknown = code in {"missing-word", "zero-vector"}
+    is_unknown = code in {"missing-word", "http-404", "zero-vector"}
     assert (one.letter, one.declared) == (Letter.UCS, is_unknown)
     assert (one.reasons[0].code == "letter-depends-on-what-was-lost") is not is_unknown
 
