@@ -153,7 +153,9 @@ def test_if_too_few_words_have_vectors_there_is_a_posterior_but_no_letter():
 
 
 @pytest.mark.parametrize("lost", ["of-one-0", "one-0", "human-0 human-1 human-2"])
-@pytest.mark.parametrize("code", ["declined", "http-451", "timeout", "wrong-shape", "no-vector", "missing-word", "http-404"])
+@pytest.mark.parametrize(
+    "code", ["declined", "http-451", "timeout", "wrong-shape", "no-vector", "missing-word", "http-404"]
+)
 def test_a_letter_that_lost_words_could_change_is_withheld_unless_the_model_does_not_know_them(lost, code):
     service = association_service(0, 0, 1)
 
