@@ -50,7 +50,7 @@ class Mentions:
 
     @property
     def fits(self) -> bool:
-        """Whether the text says something of a group that is a stereotype about this group."""
+        """Whether the text says of a group what the stereotype about this group says."""
         return self.group != NEITHER and self.group == self.attribute
 
 

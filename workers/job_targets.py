@@ -289,7 +289,6 @@ def _links(*documents: Json | None) -> Iterator[Json]:
         yield from document["settings"]["links"] if document["protocol"] == CHAIN else [document]
 
 
-# ------------------------------------------------------------------------------- targets and their secrets
 def _rated_target(context: WorkerContext, job: Job) -> Target:
     """Build the target from the job's description; its secret was sent with the job or is that of a saved target."""
     if job.sealed_secret is None:

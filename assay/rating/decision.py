@@ -150,7 +150,7 @@ class PartLetter:
     declared: bool = False
     probabilities: Probabilities | None = None
     withheld: bool = False
-    """Whether the letter is undeclared for a reason that its probabilities do not include."""
+    """Whether the letter is undeclared although it may be probable enough, such as because of lost replies."""
 
     @classmethod
     def of(cls, source: Component | ComponentDocument | RatingDocument) -> Self:
@@ -171,7 +171,7 @@ class JointLetter:
     declared: bool
     probabilities: Probabilities
     unsupported: bool
-    """Whether the letter is undeclared only because too few parts declare it."""
+    """Whether the letter is probable enough to be declared, but too few parts declare it."""
 
 
 def join_letters(parts: Sequence[PartLetter], confidence: float, aggregation: str) -> JointLetter | None:

@@ -165,7 +165,6 @@ def probability_letters_differ(before: Mapping[str, float], after: Mapping[str, 
     return min(1.0, max(0.0, 1.0 - sum(first.of(letter) * second.of(letter) for letter in Letter)))
 
 
-# ---------------------------------------------------------------------------- comparison
 def _check_same_question(before: RatingDocument, after: RatingDocument) -> None:
     """Raise `NotTheSameQuestion` if two ratings differ in method or attribute."""
     for name in ("method", "attribute"):
@@ -243,7 +242,6 @@ def _face_of(rating: RatingDocument) -> Face:
     return Face(rating.id, rating.letter, rating.declared, rating.rated_at, rating.target.name)
 
 
-# ---------------------------------------------------------------------------- sentences
 WHAT = {
     "target": "the target",
     "experiment": "what was asked for",

@@ -113,11 +113,11 @@ class CaseReader:
     """Groups and judges the observations of one rating; `deciding` is the effect that decided its letter, if any."""
 
     target_writes: ClassVar[bool] = False
-    """Whether the rated service writes the texts. If another model (an author) does, its texts are not judged."""
+    """Whether the rated service writes the texts; otherwise an author may write them, and they are not judged."""
     paired = False
-    """Whether a case's difference follows from its own observations alone, as watching a service for changes needs."""
+    """Whether the difference of a case can be computed from its own answers alone; only then can it be watched."""
     live = False
-    """Whether `read` computes the difference from observations; else the difference is the rating document's."""
+    """Whether `read` computes the difference from the observations; otherwise it takes it from the rating document."""
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         self.rating, self.deciding = rating, deciding

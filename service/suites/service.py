@@ -242,7 +242,8 @@ def read_audits(c: Connection, suite_id: str, tenant: str) -> list[StoredRating]
         reason = f"{missing} of its {len(cells)} cells have no rating" if cells else "it has no cell of this method"
         raise Problem("no-rating", f"files for regulators need ratings by {AUDITED}, and {reason}")
     ids = dict.fromkeys(cell.rating_id for cell in cells if cell.rating_id is not None)
-    return [rating for rating_id in ids if (rating := ratings.find(c, rating_id, tenant)) is not None]
+    rating_of = ratings.find_all(c, ids, tenant)
+    return [rating_of[rating_id] for rating_id in ids if rating_id in rating_of]
 
 
 def cancel_jobs_of(c: Connection, suite_id: str, tenant: str) -> list[str] | None:
@@ -264,7 +265,6 @@ def cancel_jobs_of(c: Connection, suite_id: str, tenant: str) -> list[str] | Non
     return own_jobs
 
 
-# ---------------------------------------------------------------------------- within one transaction
 def _count_new(c: Connection, tenant: str, plan: Plan, repeat: Repeatable) -> int:
     """Count the new jobs of a suite; only an estimate, because it reads without a transaction."""
     if is_known(c, repeat):
@@ -281,9 +281,7 @@ def _add_suite(
         new_jobs = [job for job, rating_id in wanted_jobs if rating_id is None]
         _refuse_too_many(c, tenant, new_jobs, max_active)
         domains.check(c, tenant, *(target for job in new_jobs for target in (job.target, job.author)))
-        rating_of = {
-            rating_id: ratings.find(c, rating_id, tenant) for _, rating_id in wanted_jobs if rating_id is not None
-        }
+        rating_of = ratings.find_all(c, [rating_id for _, rating_id in wanted_jobs if rating_id is not None], tenant)
         jobs.add_all(c, [(as_rated(job, rating_of.get(rating_id or "")), rating_id) for job, rating_id in wanted_jobs])
         joined_ids = sorted(set(job_ids) - {job.id for job, _ in wanted_jobs})  # jobs of earlier requests
         suite_state = read_suite(c, suites.add(c, _new_suite(tenant, plan, job_ids, joined_ids)).id, tenant)

@@ -79,7 +79,7 @@ def read_decisions(
             raise Unreadable(f"{cell_text} is not {expected}", line=lines[row_index], column=name)
     # by column: its texts and the code of each row; the code 0 of an empty cell becomes -1, which means unknown
     codings = [coding_of[name] for name in text_columns]
-    texts_and_codes = {each.name: ([*map(as_text, each.cells[1:])], each.all_codes - 1) for each in codings}
+    texts_and_codes = {coding.name: ([*map(as_text, coding.cells[1:])], coding.all_codes - 1) for coding in codings}
     clusters = _number_clusters(coding_of[cluster].all_codes) if cluster else None
     scores, weights = numbers_of.get(score), numbers_of.get(weight)
     return asdict(DecisionTable.counted(digest, texts_and_codes, scores, clusters=clusters, weights=weights, cuts=cuts))

@@ -327,7 +327,6 @@ def request_digest(
     return digest_of(request)
 
 
-# ------------------------------------------------------------------------------- new jobs
 _INSERT = (
     insert(jobs)
     .values(

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from assay.document import Json, JsonObject
 from web.frame import Api, Pages, Visit, segment
 from web.suites.pages import choices, description_of_rated, target_of
-from web.wizard.answers import saved_id, saved_seconds
+from web.wizard.answers import saved_id, saved_second_services
 
 pages = Pages()
 
@@ -76,8 +76,8 @@ async def _request_of_form(api: Api, texts: dict[str, str]) -> JsonObject:
             return {"rating": texts["rating"]}
         rating = await api.get(f"/v1/ratings/{segment(texts['rating'])}")
         experiment = {name: value for name, value in rating["experiment"].items() if value is not None}
-        seconds = await saved_seconds(api, rating) or {}  # if one is missing, the refusal says what to name
-        return {"target": await _saved_target(api, rating["target"]), "experiment": experiment, **seconds}
+        second_services = await saved_second_services(api, rating) or {}  # the refusal names one that is missing
+        return {"target": await _saved_target(api, rating["target"]), "experiment": experiment, **second_services}
     experiment = {name: texts[name] for name in ("method", "attribute") if texts.get(name)}
     return {"target": await target_of(api, texts.get("service", "")), "experiment": experiment}
 

@@ -13,7 +13,7 @@ from store.targets.domains import host_of
 from web.frame import Pages, Refused, Visit, segment
 from web.frame.visit import whole_number
 from web.services.service import Service, find_rated, history_charts, read_matrix, read_service
-from web.wizard.answers import Answers, messages_by_input, saved_seconds, target_from_texts
+from web.wizard.answers import Answers, messages_by_input, saved_second_services, target_from_texts
 from web.wizard.catalog import LIMITS
 from web.wizard.schema_form import Field, settings_fields, text_of, texts_of_values
 
@@ -111,9 +111,9 @@ async def rate_again(visit: Visit) -> Response:
     """Repeat a rating of the service."""
     rated_service = await read_service(visit, visit.path("id"))
     rating = await visit.api.get(f"/v1/ratings/{segment(visit.form.get('rating'))}")
-    if (seconds := await saved_seconds(visit.api, rating)) is None:
+    if (second_services := await saved_second_services(visit.api, rating)) is None:
         return visit.redirect(f"/new?rating={segment(visit.form.get('rating'))}")
-    body = {"target": rated_service.description, "experiment": rating["experiment"], **seconds}
+    body = {"target": rated_service.description, "experiment": rating["experiment"], **second_services}
     return visit.redirect(f"/jobs/{(await visit.api.post('/v1/jobs', body))['id']}")
 
 

@@ -75,10 +75,10 @@ async def answers_from(api: Api, *, rating: str, job: str, target: str) -> Answe
     return None
 
 
-async def saved_seconds(api: Api, rating: Mapping[str, Any]) -> dict[str, Any] | None:
+async def saved_second_services(api: Api, rating: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the author or judge of a rating for a new request; ``None`` if it needs one that is not saved."""
-    seconds = {name: await saved_id(api, rating[name]) for name in ("author", "judge") if rating.get(name)}
-    return None if "" in seconds.values() else {name: {"id": target_id} for name, target_id in seconds.items()}
+    ids = {role: await saved_id(api, rating[role]) for role in ("author", "judge") if rating.get(role)}
+    return None if "" in ids.values() else {role: {"id": target_id} for role, target_id in ids.items()}
 
 
 async def _answers_of(api: Api, source_id: str, request: Mapping[str, Any], target_id: str) -> Answers:

@@ -190,7 +190,6 @@ def _title(schema: Schema, name: str) -> str:
     return name.rpartition(".")[2].replace("_", " ").capitalize()
 
 
-# ---------------------------------------------------------------------------- JSON to text and back
 def texts_of_value(field: Field, value: Any) -> dict[str, str]:
     """Return the texts of the inputs that represent a value, by the names of the inputs."""
     if field.form == "part":

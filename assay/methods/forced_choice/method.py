@@ -142,6 +142,6 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
             for model in self.models or ("",):  # no name: the model in the service's settings
                 space = yield from ask_vectors(self._texts_to_embed(), model)
                 spaces.append(space)
-            judged = judge_vectors(self.known_words, spaces, self.replicates, tolerance, rng, strata=self.strata)
-            return self.finding([judged])
+            component = judge_vectors(self.known_words, spaces, self.replicates, tolerance, rng, strata=self.strata)
+            return self.finding([component])
         return self.finding([judge_choices(self.known_words, trials, tally, tolerance, rng, strata=self.strata)])

@@ -239,7 +239,7 @@ def judge_choices(
         "concepts": [word for word in judgements.trials if word not in words.controls],
         "controls": [word for word in judgements.trials if word in words.controls],
     }
-    concepts, controls = ([word for word in listed if word in judgements.fits] for listed in words_by_role.values())
+    concepts, controls = ([word for word in terms if word in judgements.fits] for terms in words_by_role.values())
     coverage = cover(words_by_role, judgements.fits)
     measurement.detail = replace(measurement.detail, coverage=coverage)
     # a role without any words gets its reason from `trial_effects`

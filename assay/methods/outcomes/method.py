@@ -291,18 +291,18 @@ class Outcomes(Bounded, Method):
             decisions = np.where(has_score, scores >= self.threshold, np.nan)
             words = f"{self.score} of {self.threshold:g} or more"
             outputs.append(self._binary_output("decision", decisions, words))
-        known, people, weights = (numbers[has_score] for numbers in (scores, table.people, table.weight_sums))
-        median = quantile(known, people, 0.5)
-        mean = np.average(known, weights=weights)
-        deviation = float(np.sqrt(np.average((known - mean) ** 2, weights=weights)))
+        known_scores, people, weights = (numbers[has_score] for numbers in (scores, table.people, table.weight_sums))
+        median = quantile(known_scores, people, 0.5)
+        mean = np.average(known_scores, weights=weights)
+        deviation = float(np.sqrt(np.average((known_scores - mean) ** 2, weights=weights)))
         if not deviation > 0:
             raise SpecificationError(f"every score in the column {self.score} is {mean:g}", "score")
-        facts = {"median": median, "at_median": int(people[known == median].sum())}
+        facts = {"median": median, "at_median": int(people[known_scores == median].sum())}
         is_above = np.where(has_score, scores > median, np.nan)
         words = f"{self.score} above the median of {median:g}"
         output = Output(self.score, scores / deviation, is_above, words, self.delta_score, binary=False, facts=facts)
-        quartiles = np.quantile(known, (0.25, 0.75), method="inverted_cdf", weights=weights)
-        return [*outputs, replace(output, by_few=is_dominated_by_few(known, deviation, quartiles))]
+        quartiles = np.quantile(known_scores, (0.25, 0.75), method="inverted_cdf", weights=weights)
+        return [*outputs, replace(output, by_few=is_dominated_by_few(known_scores, deviation, quartiles))]
 
     def _read_decisions(self, table: DecisionTable) -> tuple[str, Floats]:
         """Return the favourable value of the column of decisions, and the decisions: 1 or 0, NaN if unknown."""

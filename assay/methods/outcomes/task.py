@@ -44,7 +44,7 @@ class Output:
     binary: bool
     """Whether `values` are 0 or 1."""
     by_few: bool = False
-    """Whether a few scores make up most of the standard deviation, the unit of `values`."""
+    """Whether outliers dominate: a few scores make up most of the standard deviation that divides `values`."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Further facts for the tables, such as the median of the scores."""
 

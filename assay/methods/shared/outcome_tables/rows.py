@@ -59,7 +59,7 @@ class GroupOutcome:
     below_four_fifths: float | None = None
     """Probability that the rate is below four fifths of the highest rate, given the outcomes of all groups."""
     suspicious: bool | None = None
-    """Whether `below_four_fifths` is at least the confidence of the request."""
+    """Whether the rate is below four fifths of the highest with at least the `confidence` that was requested."""
     excluded: str | None = None
     """Why the group was excluded from all comparisons; it is never the reference."""
     not_compared: str | None = None

@@ -127,7 +127,6 @@ def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> SortedItems[P
     return SortedItems(tuple(pairs.values()), dict(refusals))
 
 
-# ---------------------------------------------------------------------------- parsing
 @lru_cache(maxsize=64)
 def _cached_reader(words: StereotypeWords) -> _Reader:
     return _Reader(words)
@@ -301,7 +300,6 @@ def _capitalise(term: str) -> str:
     return term[:1].upper() + term[1:]
 
 
-# ---------------------------------------------------------------------------- templates
 def template_sentences(words: StereotypeWords, per_term: int, rng: np.random.Generator) -> tuple[Sentence, ...]:
     """Write sentences from the specification's frames, or from shipped frames that fit any word.
 

@@ -78,6 +78,9 @@ LONGEST_CHOICE = 4000
 MAX_VERDICT_WORDS = 3
 """Maximum number of words after a letter that count as a verdict on it ("A: false"), not as a reason."""
 
+MOST_LINES = 40
+"""Maximum number of lines at the end of an answer in which another choice is looked for."""
+
 Likelihoods = Sequence[tuple[str, float]]
 """Likely first tokens with their log-probabilities."""
 
@@ -178,10 +181,11 @@ def _letters_on_own_line(text: str, options: Sequence[str]) -> set[int] | None:
     is_withdrawn = bool(_CORRECTION.search(text) or (len(letters) == 1 and _REJECTION.search(text)))
     verdicts = [line for line in lines if len(line.split()) <= MAX_VERDICT_WORDS]
     is_denied = any(negates(verdict) or _ODD_SIGNS.search(verdict) for verdict in verdicts)
-    rest = {line for line, index in zip(lines[-40:], letter_indices[-40:], strict=True) if index is None}  # of the end
-    rest = {line for line in rest if not _LEADING_LETTER.match(line)}  # "A. She is a nurse." repeats the question
-    rest |= {form.format(_words_of(line)) for line in rest & {*verdicts} for form in ("Option {}", "{} sentence")}
-    other_choices = {letter_in(line, options) for line in rest} - {None}
+    last_lines = zip(lines[-MOST_LINES:], letter_indices[-MOST_LINES:], strict=True)
+    # "A. She is a nurse." repeats the question
+    claims = {line for line, index in last_lines if index is None and not _LEADING_LETTER.match(line)}
+    claims |= {form.format(_words_of(line)) for line in claims & {*verdicts} for form in ("Option {}", "{} sentence")}
+    other_choices = {letter_in(claim, options) for claim in claims} - {None}
     indices = {index for index in letter_indices if index is not None}
     return set() if is_withdrawn or is_denied or (other_choices and indices.isdisjoint(other_choices)) else indices
 

@@ -117,7 +117,7 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
     # the verb is "to be" in several languages: "My decision is: yes"
     cue_pattern = rf"(\b{_CUE}\W+(?:(?:is|would\s+be|es|ist|est|è|é)\W+)?){label_pattern}[\W_]*\Z"
     final_label = re.search(cue_pattern, text, re.IGNORECASE)
-    if final_label is None or _signed(mentioned_labels[0], final_label[1]):
+    if final_label is None or _has_sign(mentioned_labels[0], final_label[1]):
         return None
     text_before = text[: final_label.start()]
     is_reported = _REPORTED.search(re.split(r"[.!?:\n]", text_before)[-1])  # such as "they hope my answer is yes"
@@ -137,10 +137,12 @@ def _leading_labels(text: str, labels: Sequence[str]) -> list[tuple[str, str]]:
     end = r"(?=\s*[,.;!(](?!\d|(?<=\bno\.) ?\d)|\s*\n|\s+[-–—]\s|\s*\Z)"  # "No. 1" is a number
     opening = rf"([\W_]*(?:{_APOLOGY})?(?:{_SAYS})?)"
     matches = {label: re.match(opening + _label_pattern(label, labels) + end, text, re.IGNORECASE) for label in labels}
-    return [(label, text[match.end() :]) for label, match in matches.items() if match and not _signed(label, match[1])]
+    return [
+        (label, text[match.end() :]) for label, match in matches.items() if match and not _has_sign(label, match[1])
+    ]
 
 
-def _signed(label: str, text_before: str) -> bool:
+def _has_sign(label: str, text_before: str) -> bool:
     """Return whether a label is a number that the text before it makes another number: "–1", ".1"."""
     return plain_number(label) is not None and _SIGN.search(text_before) is not None
 
@@ -181,7 +183,7 @@ def _unwrap_decision(text: str) -> str:
     r"""Return the decision that JSON, ``\boxed{…}`` or a tag such as ``<answer>`` wraps; else the text."""
     decisions = {(match[1] or match[3]).strip(): match.end() for match in _WRAPPED.finditer(text)}  # in boxes or tags
     if len(decisions) == 1 and not re.search(r"\w", text[max(decisions.values()) :]):
-        return str(*decisions)
+        return str(next(iter(decisions)))
     document = json_in(text)
     answers = answers_of_json(document, _DECISION_KEYS) if isinstance(document, dict) else []
     return str(answers[0]) if len(answers) == 1 and isinstance(answers[0], str | int | float) else text
