@@ -52,7 +52,7 @@ def test_the_demo_embedder_answers_requests_in_the_form_of_openai_embeddings(ser
 def test_a_word_without_a_vector_fails_only_its_own_question(server):
     asks = [Embed("he"), Embed("she")]
     he, she = replies(server, "unknowing", Kind.EMBEDDER, "openai-embeddings", asks)
-    assert he.failure.code == "wrong-shape"
+    assert he.failure.code == "missing-word"
     assert she.value == [1.0]
 
 
