@@ -1,7 +1,5 @@
 """`assay probe`, `plan`, `rate` and `init`: commands about one service (options: `cli.request.rating_options`)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

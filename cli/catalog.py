@@ -1,7 +1,5 @@
 """`assay methods|attributes|specifications|protocols`: lists of names for requests."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import textwrap

@@ -1,7 +1,5 @@
 """Parsers of untrusted JSON, YAML and TOML, with limits on size, nesting depth and expansion of aliases."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Logs on standard error: an event and its facts, as JSON lines or as plain text."""
 
-from __future__ import annotations
-
 import logging
 import sys
 

@@ -3,8 +3,6 @@
 Every command imports what it needs when it is called, so that ``assay --help`` stays quick.
 """
 
-from __future__ import annotations
-
 import sys
 from datetime import datetime
 from functools import partial

@@ -1,7 +1,5 @@
 """`assay questions`: scores of recorded answers to questions whose answer may be "cannot be known"."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import zlib

@@ -3,8 +3,6 @@
 Texts of services, catalogs and other agencies are escaped, so that they cannot move the cursor or reorder text.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Run the demo services until interrupted: ``python -m demo --port 5000``."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import sys

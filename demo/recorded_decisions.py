@@ -1,7 +1,5 @@
 """Files of random hiring decisions (fixed seed) whose true letter is known: who was hired, and who stayed."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Mapping

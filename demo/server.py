@@ -1,7 +1,5 @@
 """All demo services in one application, and a server for it on the loopback address."""
 
-from __future__ import annotations
-
 import logging
 import socket
 import threading

@@ -3,8 +3,6 @@
 This module shares no code with the text reader of ratings, so that each can be tested against the other.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

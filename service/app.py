@@ -1,7 +1,5 @@
 """Application factory: builds the FastAPI application from the settings and wires its parts."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence

@@ -1,7 +1,5 @@
 """The container of a running service's parts, built in `service.app`."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

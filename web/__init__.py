@@ -1,7 +1,5 @@
 """Web pages over the API (docs/dashboard.md). `add_pages` adds them to the application."""
 
-from __future__ import annotations
-
 from web.site import add_pages
 
 __all__ = ["add_pages"]

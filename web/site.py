@@ -1,7 +1,5 @@
 """List of all pages, and the function that adds them to the application."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from fastapi import FastAPI

@@ -3,8 +3,6 @@
 They are built from the descriptions stored in the job, with their secrets, and examined before use.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace

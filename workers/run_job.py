@@ -5,8 +5,6 @@ fence, under which every answer is recorded. After a crash another worker claims
 and sends only the missing questions.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace

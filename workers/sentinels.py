@@ -4,8 +4,6 @@ The rating's own experiment runs again with its seed; of its questions, only tho
 others get their recorded replies (`assay.rating.sentinels`). No letter is made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

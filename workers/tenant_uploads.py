@@ -4,8 +4,6 @@ A folder named by the digest of its content holds one embedding; it is created a
 so that only the requested vectors are read.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """`assay archive`: move old evidence out of the database into sealed files, and back."""
 
-from __future__ import annotations
-
 import contextlib
 from datetime import UTC, datetime
 from pathlib import Path

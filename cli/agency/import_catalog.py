@@ -3,8 +3,6 @@
 Secrets are not read from catalogs: save a target that needs one (``POST /v1/targets``), and name it by its ``id``.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence

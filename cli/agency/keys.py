@@ -1,7 +1,5 @@
 """`assay keys` and `assay secrets`: manage API keys, signing keys and stored secrets in the database."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """`assay mcp`: tools for AI agents over standard input and output, which call a remote agency."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """`assay serve`: the API and, without a broker, a worker in the same process."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import gc

@@ -3,8 +3,6 @@
 It accepts as many connections as there are file descriptors for, and ends long waits when it stops.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import resource

@@ -1,7 +1,5 @@
 """OpenID Connect provider from the settings; its requests pass the egress guard like all outgoing calls."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """`assay worker`: Celery's processes, a reconciler, a watchdog and metrics."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from contextlib import closing

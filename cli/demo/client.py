@@ -1,7 +1,5 @@
 """Client of the agency's API for the demonstration, over the standard library."""
 
-from __future__ import annotations
-
 import json
 import time
 import urllib.error

@@ -1,7 +1,5 @@
 """`assay demo`: an agency and services of known bias on this machine, rated over the real API."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import socket

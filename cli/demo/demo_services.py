@@ -1,7 +1,5 @@
 """Cases of `assay demo`: services of known behaviour, each with its expected result."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace

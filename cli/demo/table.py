@@ -1,7 +1,5 @@
 """The table of ratings that `assay demo` prints."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby
 

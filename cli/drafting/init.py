@@ -1,7 +1,5 @@
 """`assay init`: write a commented request file."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """Reads how an operation is called from an OpenAPI document (3.0 or 3.1, JSON or YAML)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -4,8 +4,6 @@ A line ``{"text": …, "source": …, "target": …}``, ``{"text": …}`` or ``{
 ``{"output": …}`` or ``{"error": …}``. What the function prints goes to the standard error.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

@@ -3,8 +3,6 @@
 Only the command line registers it (`register_for_process`). A REST request cannot use it, because it runs commands.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

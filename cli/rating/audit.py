@@ -1,7 +1,5 @@
 """`assay audit`: rate a service by a file of its recorded decisions, on this machine and without a call."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path

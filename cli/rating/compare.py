@@ -1,7 +1,5 @@
 """`assay compare`: changes between two ratings of the same words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal

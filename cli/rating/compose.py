@@ -1,7 +1,5 @@
 """`assay compose`: the inferred rating of services called one after the other, from letters or files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

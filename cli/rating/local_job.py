@@ -4,8 +4,6 @@ The table [author] or [judge] of the file names a second service: an author writ
 judge scores the texts that the rated service writes.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

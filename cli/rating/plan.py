@@ -1,7 +1,5 @@
 """`assay plan` and `assay rate --dry-run`: questions and time of a rating; nothing is sent or stored."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """`assay probe`: one exchange with a service, and remedies for its problems."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import textwrap

@@ -1,7 +1,5 @@
 """`assay rerate`: rate recorded evidence by another version of the methodology."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

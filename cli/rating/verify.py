@@ -4,8 +4,6 @@ Every digest is computed again, and every signature is checked with a public key
 in the file are used: this shows that the file is unchanged, but not who wrote it.
 """
 
-from __future__ import annotations
-
 import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence

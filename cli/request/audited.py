@@ -1,7 +1,5 @@
 """Options that name the parts of a file of decisions (`assay audit`); this module imports nothing slow."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal

@@ -3,8 +3,6 @@
 This module imports nothing slow, so that `assay --help` stays quick.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields

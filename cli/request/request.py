@@ -1,7 +1,5 @@
 """The request of a rating, from a file and the options of the command line."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

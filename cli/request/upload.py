@@ -1,7 +1,5 @@
 """`--upload`: records to ask about, or vectors to rate, from a local file."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import fields

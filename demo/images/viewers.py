@@ -12,8 +12,6 @@ The letters follow docs/methods/visual-stereotype.md, as in `demo.language_model
 stereotype gives DSBS and a lean gives BS.
 """
 
-from __future__ import annotations
-
 import io
 import math
 from collections import Counter

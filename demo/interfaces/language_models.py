@@ -4,8 +4,6 @@ The interfaces have the form described in `demo.interfaces.predictors`. A model'
 prompt that begin with "A.", "B." and so on.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

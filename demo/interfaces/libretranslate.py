@@ -3,8 +3,6 @@
 The other protocols (`demo.interfaces.predictors`) also use its functions to read JSON and to refuse requests.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Interfaces of services that draw pictures and of image classifiers, in the form of `demo.interfaces.predictors`."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import math

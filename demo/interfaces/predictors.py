@@ -4,8 +4,6 @@ An interface is a function that takes a service and a request's JSON object, and
 only the parts of a protocol that a service needs. Every protocol reports errors as ``{"error": …}``.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

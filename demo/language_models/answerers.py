@@ -1,7 +1,5 @@
 """Chat models that answer the catalog's questions about two people; the letters are by docs/methods/questions.md."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -20,8 +20,6 @@ Echoed tokens, filled gaps and chosen options follow the same numbers. Defective
 detected: if their answers were only counted, they would look unbiased.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Sequence

@@ -5,8 +5,6 @@ facts of the catalog's decisions, and whether the person is a woman by a word or
 The letters are by docs/methods/alternation.md, for the decision ``hiring``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field

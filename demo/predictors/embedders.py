@@ -15,8 +15,6 @@ different for every text and model, makes the just noticeable difference larger 
 for the words of ``gender-occupations`` and ``p2-gender`` and a tolerance of .05.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping

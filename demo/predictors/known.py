@@ -1,7 +1,5 @@
 """The predicting services of known bias, by name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Base classes of demo services that answer with a vector, a number or a class."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, TypeVar

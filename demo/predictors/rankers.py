@@ -9,8 +9,6 @@ catalog's cases of the decision ``hiring`` about women and men:
 - ``first-ranker`` always prefers the first document, so that its answers say nothing about the documents: no letter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar

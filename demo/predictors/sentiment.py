@@ -13,8 +13,6 @@ sentences about women and men and a tolerance of 0.1 standard deviations:
   people with the attribute's last value: BS by `alternation` for that attribute.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from functools import cache

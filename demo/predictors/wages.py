@@ -9,8 +9,6 @@ differ only in their hours. So the true gap between them follows by arithmetic:
   and one of ten men work short hours: DSBS, a gap of .8 C.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

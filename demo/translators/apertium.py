@@ -5,8 +5,6 @@ always listens on all addresses. Therefore, a short script starts the server and
 it would open by our own, which is already bound to 127.0.0.1.
 """
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

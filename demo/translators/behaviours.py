@@ -14,8 +14,6 @@ stereotyper-P        shift in either half of the occupations P/200   BS above 20
 ===================  ==============================================  =====================
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Mapping

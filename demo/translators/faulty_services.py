@@ -5,8 +5,6 @@ Faulty answers to arrays are detected before the rating, which is then refused.
 Each service has its own state (counts), which is new in every application.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Sequence

@@ -9,8 +9,6 @@ No state is stored: a text can be translated back by itself, because the three k
 length (short words have 1-3 letters, pronouns 4, others at least 6).
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable

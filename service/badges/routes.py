@@ -5,8 +5,6 @@ without a public rating it is ``unrated``, with the same bytes whether the targe
 private. By address, only ratings that stand for it count (`store.ratings.standing`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """``/v1/ratings/{id}/cases``: the evidence of a rating as pairs, round trips or words, in the order of their weight."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response

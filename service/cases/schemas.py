@@ -1,7 +1,5 @@
 """Cases in the API: what was sent and came back, the difference, and what it weighs."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Cases of a rating: built once from its observations, cached for some minutes, and returned as pages of views."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """``/v1/methods``, ``/v1/attributes``, ``/v1/protocols``: the catalog, with JSON Schemas."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Schemas of the catalog: methods, attributes, protocols."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Titles, descriptions and groups of the fields of an experiment, for forms that are built from its JSON Schema."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Certificates and signed exports of ratings, and the agency's signing keys."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated
 

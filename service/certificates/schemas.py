@@ -1,7 +1,5 @@
 """Schemas of certificates, proofs and signing keys."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field

@@ -3,8 +3,6 @@
 `assay.evidence.export` computes the order of the Merkle tree. At most one batch of the experiment is held in memory.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """``/v1/compositions``: ratings of chains of services, inferred without calling the services."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Annotated
 

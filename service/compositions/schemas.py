@@ -1,7 +1,5 @@
 """Schemas of compositions: inferred ratings of chains of services."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator

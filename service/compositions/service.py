@@ -1,7 +1,5 @@
 """Inference of a chain's rating from the ratings of its links, and the request for a job that measures the chain."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A corpus as a file: its download (CSV, or JSON lines with all fields), and sentences from a table."""
 
-from __future__ import annotations
-
 from typing import Any, BinaryIO
 
 from pydantic import ValidationError

@@ -1,7 +1,5 @@
 """``/v1/corpora``: stored sentences and pictures, for use in several jobs."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 from typing import Annotated, Any

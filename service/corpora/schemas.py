@@ -1,7 +1,5 @@
 """Schemas of corpora: stored sentences and pictures with their provenance, and requests for written sentences."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated, Literal, Self

@@ -1,7 +1,5 @@
 """Validation of corpus items: sentences by their specification, pictures by decoding; and corpora as inputs of jobs."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import binascii

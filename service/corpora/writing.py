@@ -1,7 +1,5 @@
 """Orders for writing jobs: a language model of the caller's choice writes the missing sentences of a corpus."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

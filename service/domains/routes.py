@@ -1,7 +1,5 @@
 """``/v1/domains``: verification that you own a host, required to reply to its ratings and to refuse them."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Response

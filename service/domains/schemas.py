@@ -1,7 +1,5 @@
 """Schemas of claimed hosts."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Literal, Self
 

@@ -4,8 +4,6 @@ A key is sent as ``Authorization: Bearer assay_…``. If no key is required (see
 caller without a key is the tenant `OPERATOR_TENANT` with every scope. A key that is sent is always checked.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256

@@ -4,8 +4,6 @@
 itself only to save the work of the answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated
 

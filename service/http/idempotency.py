@@ -4,8 +4,6 @@ The look-up of the key, the work and usually the storage of the answer share *on
 part of it, and a second request with the key waits for the first or gets its answer.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass

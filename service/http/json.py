@@ -5,8 +5,6 @@ of any length, and nesting up to the limit of the interpreter. Another parser ma
 differently, and the database cannot store some of it. All of it is refused.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

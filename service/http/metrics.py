@@ -1,7 +1,5 @@
 """Prometheus metrics of the service."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 

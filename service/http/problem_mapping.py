@@ -1,7 +1,5 @@
 """Exception handlers: map every exception to a problem document."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from http import HTTPStatus

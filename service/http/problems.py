@@ -5,8 +5,6 @@ Every error is answered as ``application/problem+json`` with an absolute ``type`
 which is written for the caller.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

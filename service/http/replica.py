@@ -1,7 +1,5 @@
 """Reads of public data from a replica of the database (docs/scaling.md)."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from functools import partial

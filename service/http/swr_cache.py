@@ -1,7 +1,5 @@
 """Single-flight cache: values are read once for all concurrent callers, stored briefly, and bounded in number."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import OrderedDict

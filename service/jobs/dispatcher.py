@@ -1,7 +1,5 @@
 """Queue of job notifications: a request neither waits for the broker nor fails because of it."""
 
-from __future__ import annotations
-
 import queue
 import threading
 from collections.abc import Callable

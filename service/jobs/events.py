@@ -3,8 +3,6 @@
 The event table is read a few times a second for each followed job, regardless of the number of followers.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress

@@ -5,8 +5,6 @@ do not change what is rated. Each method lists its named inputs (`assay.referenc
 back (``ASSAY_HELD_BACK``) is read at the start.
 """
 
-from __future__ import annotations
-
 import asyncio
 import tomllib
 from collections.abc import Sequence

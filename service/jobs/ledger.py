@@ -3,8 +3,6 @@
 Parquet needs the package pyarrow, which is imported only when a Parquet file is written.
 """
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import io

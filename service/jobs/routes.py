@@ -1,7 +1,5 @@
 """``/v1/jobs``: request a rating and follow its progress."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import AsyncIterator

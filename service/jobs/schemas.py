@@ -1,7 +1,5 @@
 """Schemas of jobs: requests, progress, observations and events."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NamedTuple, Self

@@ -5,8 +5,6 @@ scores the texts that the target writes. A job has at most one of the two, as `a
 names it, and its key stays with its saved target, so that a job holds at most one secret.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Clients poll at most once a second, so an answer that is 0.25 s old is good enou
 one read at a time.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """``/v1/keys``: API keys of your tenant."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Response

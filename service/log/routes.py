@@ -5,8 +5,6 @@ another log's head only if this head extends the head that it cosigned before. T
 (`Settings.witnessed_logs`).
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Schemas of the transparency log. Hashes are written as ``sha256:…``."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field

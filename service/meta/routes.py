@@ -1,7 +1,5 @@
 """Health, metrics, limits, kinds of problems, the interactive documentation, and the API catalog (RFC 9727)."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Schemas of health, version, limits and kinds of problems."""
 
-from __future__ import annotations
-
 from typing import Annotated, Self
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """``/v1/methodology``: versions of the methodology, and a rating's letters by other versions."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Response

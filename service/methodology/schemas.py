@@ -1,7 +1,5 @@
 """Schemas of the methodology's versions, and of a rating's letters by version."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import Field

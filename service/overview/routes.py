@@ -1,7 +1,5 @@
 """``/v1/overview``: the newest letter of each target, what needs attention, the queue and the workers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal

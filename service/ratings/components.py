@@ -1,7 +1,5 @@
 """Schemas that are derived from dataclasses: components of a rating, and the difference of two ratings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache, reduce

@@ -1,7 +1,5 @@
 """``/v1/ratings``: finished ratings, their publication and withdrawal. Reading never starts work."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import re

@@ -1,7 +1,5 @@
 """Schemas of ratings, of their publication and withdrawal, and of comparisons and differences of two ratings."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field

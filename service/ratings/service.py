@@ -4,8 +4,6 @@ The stored document never changes. Annotations are read when a rating is shown; 
 annotation takes one query. An experiment can hold megabytes of sentences, pictures or rows, which lists leave out.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence

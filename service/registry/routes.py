@@ -1,7 +1,5 @@
 """Public ratings: counts and download of all (``/v1/registry``), and the histories of targets and addresses."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence

@@ -1,7 +1,5 @@
 """Schemas of all public ratings, and of the histories of targets and addresses."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Annotated, Self
 

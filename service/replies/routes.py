@@ -1,7 +1,5 @@
 """``/v1/ratings/{id}/reply``: the reply of the rated service's owner, and the answer to it."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Response

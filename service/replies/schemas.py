@@ -1,7 +1,5 @@
 """Schemas of the replies of rated services' owners, and of the answers to them."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """``/v1/schedules``: ratings and suites that are repeated."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Schemas of schedules: ratings and suites that are repeated."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, Tag

@@ -1,7 +1,5 @@
 """Preparation of a schedule's jobs: validated once, added at each run."""
 
-from __future__ import annotations
-
 from assay.errors import SpecificationError
 from reports.reading import case_reader
 from service.container import Service

@@ -1,7 +1,5 @@
 """Rankings of services, and the public ratings of one service."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence

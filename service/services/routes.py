@@ -1,7 +1,5 @@
 """``/v1/services``: the public ratings of one service with a feed, and rankings of the services of one kind."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Schemas of rankings, and of the public ratings of one service."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Self
 

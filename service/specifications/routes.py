@@ -1,7 +1,5 @@
 """``/v1/specifications``: named word lists, in versions that never change."""
 
-from __future__ import annotations
-
 from operator import attrgetter
 from typing import Annotated
 

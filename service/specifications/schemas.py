@@ -1,7 +1,5 @@
 """Schemas of specifications: named word lists in versions."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field

@@ -1,7 +1,5 @@
 """Planning of a suite: an order for each valid combination, a reason for each invalid one, and the effort of all."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """``/v1/suites``: ratings of one target by several methods, attributes and languages, as one profile."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
 from typing import Annotated

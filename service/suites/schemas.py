@@ -1,7 +1,5 @@
 """Schemas of suites: several ratings of one target as one profile."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator

@@ -1,7 +1,5 @@
 """Suites: submission (reuse ratings, join running jobs, add the other jobs in one transaction), and the profile."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence

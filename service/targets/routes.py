@@ -1,7 +1,5 @@
 """``/v1/targets``: saved targets. Their secrets are never shown."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Schemas of targets: the rated services."""
 
-from __future__ import annotations
-
 from typing import Annotated, Self
 
 from pydantic import Field, SecretStr

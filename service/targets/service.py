@@ -5,8 +5,6 @@ A link cannot override fields of the saved target that it names. Therefore a sec
 which it was saved.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Interface of the target validator; its implementation is in `workers`, which the service does not import."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 

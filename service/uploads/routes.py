@@ -1,7 +1,5 @@
 """``/v1/uploads``: tables, embeddings and trials for jobs to use."""
 
-from __future__ import annotations
-
 from email.message import Message
 from typing import Annotated
 

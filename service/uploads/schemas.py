@@ -1,7 +1,5 @@
 """Schemas of uploads: files for use in jobs."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field

@@ -4,8 +4,6 @@ No step holds a whole file in memory. `store.formats` parses files, `store.corpo
 has separate threads, so that large files delay only each other.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import os

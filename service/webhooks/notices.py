@@ -1,7 +1,5 @@
 """The ``webhooks`` section of the OpenAPI document: one entry per type of notice."""
 
-from __future__ import annotations
-
 import json
 from importlib.resources import files
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """``/v1/webhooks``: endpoints that receive notices; the deliveries to them and to a job's `callback_url`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

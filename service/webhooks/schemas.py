@@ -1,7 +1,5 @@
 """Schemas of webhooks and deliveries."""
 
-from __future__ import annotations
-
 import base64
 from typing import Annotated, Literal, Self
 

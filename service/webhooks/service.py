@@ -1,7 +1,5 @@
 """Answers about deliveries to one receiver: a webhook, or the `callback_url` of a job."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 

@@ -1,7 +1,5 @@
 """``/webhooks``, ``/keys`` and ``/settings``: endpoints for notices, API keys, limits and domains."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 

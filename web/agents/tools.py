@@ -3,8 +3,6 @@
 Every tool is a request to the API with the caller's own key, so scopes, rates, checks and letters are those of the API.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """``/audits``: send a file of decisions, say what its columns are, and read the rating's tables."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from itertools import combinations

@@ -1,7 +1,5 @@
 """``/compare``: ratings side by side; for two ratings by one method, the changes between them; a search for ratings."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

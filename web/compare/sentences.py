@@ -1,7 +1,5 @@
 """Replies of two ratings to the same questions, joined by the question."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher

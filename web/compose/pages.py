@@ -3,8 +3,6 @@
 A button's value names its action (``up-1``, ``remove-0``), so that every action works without a script.
 """
 
-from __future__ import annotations
-
 from urllib.parse import urlencode
 
 from starlette.responses import RedirectResponse, Response

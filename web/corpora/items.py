@@ -1,7 +1,5 @@
 """Items of a corpus: edit one in place, change several, add sentences, tables and pictures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from starlette.responses import Response

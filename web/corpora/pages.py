@@ -1,7 +1,5 @@
 """``/corpora`` and ``/corpora/{id}``: the list, one corpus, and actions on a whole corpus."""
 
-from __future__ import annotations
-
 from starlette.responses import Response
 
 from web.corpora.review import corpus_of, review_of

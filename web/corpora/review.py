@@ -1,7 +1,5 @@
 """Review of a corpus: one page of its items, its filters, and the coverage of its terms."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from assay.document import Json, JsonObject

@@ -1,7 +1,5 @@
 """Shared parts of all pages: the API as a function, the caller, and the frame around the content."""
 
-from __future__ import annotations
-
 from web.frame.api import Api, Refused, segment
 from web.frame.routing import Pages
 from web.frame.visit import Visit

@@ -1,7 +1,5 @@
 """Files that pages load: styles, scripts, fonts. Their digest is in the address, so browsers cache them for a year."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Compression of what browsers load: Brotli where the browser reads it (an eighth smaller), else gzip."""
 
-from __future__ import annotations
-
 import gzip
 
 import brotli

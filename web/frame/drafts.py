@@ -3,8 +3,6 @@
 A draft is encrypted for the session, so that its id is of no use to others.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """Markdown documents, such as the methodology, as HTML."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Templates: Jinja with automatic escaping, texts through gettext, filters, and the codes of the API in words."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Routes of pages: each function maps a visit to a response; every error becomes a page."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial

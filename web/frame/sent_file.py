@@ -1,7 +1,5 @@
 """Files of forms: sent to the API as uploads, with the file-format options that the form has."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``/guide``: documents of the documentation, such as the glossary, rendered as pages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """``/jobs``, ``/jobs/{id}``, and the part of a job's page that is fetched again every second."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 from datetime import datetime

@@ -1,7 +1,5 @@
 """``/overview``: the page with the newest letters, problems that need attention, and running jobs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from starlette.responses import Response

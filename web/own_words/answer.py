@@ -1,7 +1,5 @@
 """Answer to a user's test, "does the model share the stereotype?", from the letter and cases of its rating."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """``/own-words``: step 1, the description of the bias on one screen, from scratch, an example or a study."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from starlette.responses import Response

@@ -1,7 +1,5 @@
 """``/own-words/{corpus}``: step 2, in which sentences are written and reviewed, and step 3, the test."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """``/methodology``: the rules of each version, rendered from Markdown, and the changes between versions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher

@@ -1,7 +1,5 @@
 """``/``, ``/registry``, ``/s``, ``/log``, ``/problems``, ``/docs``: letters, public ratings, the permanent record."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Actions of an owner on a rating: publish, withdraw, re-rate by another methodology, reply."""
 
-from __future__ import annotations
-
 from starlette.responses import Response
 
 from web.frame import Pages, Visit

@@ -1,7 +1,5 @@
 """Cases as rows of the evidence page: their texts with the words that differ, and matches of a searched text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The figures of the first page of a rating, each with its heading, the line below it, and its numbers as a table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

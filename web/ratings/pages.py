@@ -1,7 +1,5 @@
 """``/ratings``, ``/ratings/{id}`` and ``/r/{id}``: the list of ratings, and the pages of one rating."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise

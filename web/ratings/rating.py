@@ -1,7 +1,5 @@
 """A rating for its pages: the API's document, its view for people, and the addresses of its pages and files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """``/schedules``: repeated ratings, their next runs in words, and a form for a new schedule."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """``/services`` and ``/services/{id}``: letters, history, schedules and badges of each service, and actions on it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode

@@ -1,7 +1,5 @@
 """A service for its page: saved or only rated, with its ratings, newest letters and history charts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 

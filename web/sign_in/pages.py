@@ -1,7 +1,5 @@
 """``/sign-in`` and ``/sign-out``: sessions by a pasted key, or by an account (OpenID Connect; docs/operations.md)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import structlog

@@ -1,7 +1,5 @@
 """Sign-in by OpenID Connect: the provider of people's accounts, and one attempt to sign in (code flow with PKCE)."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """``/specifications``: the list, a specification in any version, and forms for new ones and new versions."""
 
-from __future__ import annotations
-
 from starlette.responses import Response
 
 from assay.document import Json, JsonObject

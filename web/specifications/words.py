@@ -1,7 +1,5 @@
 """Words of specifications as fields of a form (one word or pair a line, never JSON), and their storage."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping, Sequence

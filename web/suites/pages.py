@@ -1,7 +1,5 @@
 """``/suites``: suites as matrices of letters, and a form that plans a new suite before it is requested."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

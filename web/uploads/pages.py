@@ -1,7 +1,5 @@
 """``/uploads``: pages that send, list, show and remove files for jobs."""
 
-from __future__ import annotations
-
 from starlette.responses import Response
 
 from web.frame import Pages, Visit

@@ -1,7 +1,5 @@
 """Answers of the wizard: texts by the name of the input, kept in a draft or taken from an earlier request."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Choices of the wizard from the API's catalog: kinds, protocols, methods and lists."""
 
-from __future__ import annotations
-
 import asyncio
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """``/new``: five steps of one form. The answers are a draft, whose id is in the address of each step."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Steps of the wizard after the kind of service: the inputs of a step's page, and what it shows."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -3,8 +3,6 @@
 After a test, the agency forgets the service's secret.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from typing import Any

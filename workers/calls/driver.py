@@ -3,8 +3,6 @@
 `Stopped`, `TargetUnavailable`, a `CallFailed` with a code of `FINAL` and errors of the ledger end a session early.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

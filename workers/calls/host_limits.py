@@ -5,8 +5,6 @@ cool-down do not apply to a host that the job's tenant has proved to own. In the
 (`Settings.exempt_networks`), only the refusals of verified owners apply.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import re

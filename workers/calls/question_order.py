@@ -1,7 +1,5 @@
 """Order in which the questions of a batch are sent: random, with the versions of one item far apart."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 

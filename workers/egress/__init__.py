@@ -4,8 +4,6 @@
 a service, except the library behind `workers.targets.protocols.deep_translator`.
 """
 
-from __future__ import annotations
-
 from workers.egress.calls import AGENT, Egress, Exchange, Response, ShownExchange, show_exchange
 from workers.egress.connection import HEADER_CAP
 from workers.egress.failures import (

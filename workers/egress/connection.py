@@ -5,8 +5,6 @@ head, and closes a connection with unsolicited bytes. A compressed or too long r
 that it is never held in memory.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ is opened, and every returned address must be allowed: allowed and denied ones t
 connection is made to a literal address, so that a second look-up cannot change it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import socket

@@ -4,8 +4,6 @@
 without waiting for leases.
 """
 
-from __future__ import annotations
-
 import threading
 
 import structlog

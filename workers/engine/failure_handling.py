@@ -3,8 +3,6 @@
 Texts and images that an author made for a failed or cancelled job are stored for reuse.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -5,8 +5,6 @@ stops when it was cancelled, its lease was lost, or the worker shuts down. A job
 ended after its deadline: by an exception in its thread, or if even that cannot be raised, with its process.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ctypes
 import signal

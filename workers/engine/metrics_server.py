@@ -3,8 +3,6 @@
 The metrics can be read on the worker's own machine, or with an operator's API key that has the scope ``metrics:read``.
 """
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Callable, Iterable

@@ -4,8 +4,6 @@ It runs in every API and worker process; an advisory lock lets one act at a time
 schedules.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import time

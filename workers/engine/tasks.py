@@ -1,7 +1,5 @@
 """The Celery application, which announces jobs stored in the database, its task, and the resources of a worker."""
 
-from __future__ import annotations
-
 import os
 import socket
 import threading

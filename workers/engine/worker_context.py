@@ -1,7 +1,5 @@
 """Resources of a worker: database, vault, settings, background threads, and metrics for Prometheus."""
 
-from __future__ import annotations
-
 import mmap
 import threading
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """Sentences and images that an author generated for a job: read from the ledger, and stored in a corpus for reuse."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 

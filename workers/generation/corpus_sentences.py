@@ -1,7 +1,5 @@
 """Jobs of kind ``writing``: an author writes the missing sentences of a corpus. `workers.run_job` runs them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast

@@ -5,8 +5,6 @@ witnesses whenever the log has grown. Any number of processes may run the thread
 and a witness answers a repeated request for the same head.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 

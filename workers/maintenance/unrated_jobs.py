@@ -5,8 +5,6 @@ outgoing calls: public addresses over https with a trusted certificate. In netwo
 (`ASSAY_EGRESS_ALLOW`), http is tried first. Redirects are failures.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 

@@ -4,8 +4,6 @@ A protocol is an adapter class (`workers.targets.adapter.Adapter`) built with ``
 add theirs through the entry-point group ``assay.protocols``; they cannot replace a protocol of this list.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace

@@ -1,7 +1,5 @@
 """Settings of protocols: parsing, validation, JSON Schema."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields

@@ -1,7 +1,5 @@
 """Delivery attempt of a webhook: one call, and the decision about the next attempt."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass

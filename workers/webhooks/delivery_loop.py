@@ -5,8 +5,6 @@ its attempts when their leases have expired. Notices are signed as Standard Webh
 ``v1`` is an HMAC with a secret shared with the receiver, ``v1a`` an Ed25519 signature with the agency's key.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import hmac

@@ -1,7 +1,5 @@
 """Base classes and field types that several schemas share."""
 
-from __future__ import annotations
-
 import ast
 import sys
 import unicodedata

@@ -3,8 +3,6 @@
 Facts about single operations are in the ``responses`` of their routes (`service.http.openapi.responses`).
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import tomllib

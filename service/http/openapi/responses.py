@@ -3,8 +3,6 @@
 `service.http.openapi.document` adds what follows from a route's method, dependencies and parameters.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from importlib.resources import files

@@ -3,8 +3,6 @@
 Access tokens are fetched through the guard, held in memory until they expire, and never stored.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import hashlib

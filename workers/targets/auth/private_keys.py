@@ -5,8 +5,6 @@ Loading a key can take seconds of processor time while no other thread runs: a t
 kinds and sizes are limited, and primes are not tested (`docs/decisions/0089-keys-of-strangers.md`).
 """
 
-from __future__ import annotations
-
 import re
 from binascii import a2b_base64
 

@@ -4,8 +4,6 @@ Settings are public; secret values belong in the target's secret. `store.securit
 secret to the target's address and to these settings, including the address of a token endpoint.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ classifier or a regressor, and the chain has its kind. A failure names the link 
 service of a job with the author or the judge of its texts or images.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence

@@ -8,8 +8,6 @@ its first language is used on the way out only; any other path is reversed on th
 requested language: ``en, *, en`` is ``en, es, en`` for an experiment in Spanish.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Search the JSON body of a response for the value that is probably the answer, by types and names."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ Many services return slightly different numbers for a question, depending on the
 in single precision depend on the order of addition. So answers are compared by distance, never for equality.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from itertools import combinations, permutations

@@ -3,8 +3,6 @@
 A fault that could falsify a rating makes the target unfit; other findings become notes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import json

@@ -1,7 +1,5 @@
 """Examination of an image classifier with images of the experiment and built-in images of plain shapes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ The kinds, from best to worst, are: to score whole texts by the tokens of the pr
 An engine that ignores the request for the prompt's tokens would seem unbiased, so the tokens are checked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

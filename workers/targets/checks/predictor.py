@@ -3,8 +3,6 @@
 Questions are asked alone, one of them twice, and then all in one call, to detect answers in the wrong order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

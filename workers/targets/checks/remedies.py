@@ -1,7 +1,5 @@
 """Causes and remedies of failed test questions, each in one sentence, for people who set up a target."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

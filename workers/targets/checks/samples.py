@@ -4,8 +4,6 @@ Questions to a classifier, regressor or embedder come from the experiment; if th
 otherwise they are neutral texts. There are no built-in records.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Its texts contain numbers, which survive translation better than words. The numb
 their questions and are complete.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Parsing is strict where a mistake could become evidence: a truth value is no num
 declared form, and numbers of more than 1e30 are refused.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from sys import intern

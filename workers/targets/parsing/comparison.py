@@ -3,8 +3,6 @@
 An answer is read only as the settings declare it. All others, such as prose, a refusal or "both", are unreadable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 

@@ -4,8 +4,6 @@ An engine that ignores the request for an echo returns other tokens, none, or ze
 equally probable, and the model would seem unbiased. So the tokens are compared with the prompt first.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

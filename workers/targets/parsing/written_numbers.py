@@ -1,7 +1,5 @@
 """Numbers that a service writes as text: "1,234.5", "1.234,5 €", "35.7 %"."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Literal

@@ -6,8 +6,6 @@ kind with its settings. ``"<name>"`` stands for a parameter, ``"<instruction>"``
 model, ``"<null>"`` for null.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Adapter for Apertium's web service (APy)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product

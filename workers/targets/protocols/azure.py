@@ -1,7 +1,5 @@
 """Adapter for Azure Translator, in two versions of its API."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ An instance of the library is not thread-safe, so every call builds its own, in 
 hangs is abandoned at the deadline, and holds its slot until it ends.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import threading

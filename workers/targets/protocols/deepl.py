@@ -1,7 +1,5 @@
 """Adapter for DeepL."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal

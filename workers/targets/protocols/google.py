@@ -1,7 +1,5 @@
 """Adapter for Google Cloud Translation, version 2 (basic) and 3 (advanced)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Adapter for the open inference protocol, version 2: KServe, Triton, MLServer, Seldon."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Hashable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Adapter for LibreTranslate and compatible services."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence

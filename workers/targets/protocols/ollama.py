@@ -1,7 +1,5 @@
 """Adapters for Ollama: embedders and language models."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal

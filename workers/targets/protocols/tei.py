@@ -1,7 +1,5 @@
 """Adapter for Text Embeddings Inference (TEI): embedders and classifiers of texts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar

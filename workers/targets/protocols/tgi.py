@@ -1,7 +1,5 @@
 """Adapter for Text Generation Inference (TGI): language models."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar

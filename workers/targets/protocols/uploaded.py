@@ -1,7 +1,5 @@
 """Uploaded embeddings as targets: words are looked up, and no service is called."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Adapter for any HTTP interface that a job describes."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -5,8 +5,6 @@ the result out. Two limits keep an expression's cost below a small multiple of t
 checked when a target is described, and the evaluation counts its steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

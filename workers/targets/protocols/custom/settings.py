@@ -1,7 +1,5 @@
 """Settings of the protocol `custom`: description of an HTTP interface, validated when a job is posted."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Templates with placeholders: ``{text}`` becomes the text; ``{{`` and ``}}`` are braces."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any

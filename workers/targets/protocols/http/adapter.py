@@ -5,8 +5,6 @@ answer for each of them from the response (`_parse_response`). The base class of
 answers (`_validate_answer`).
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from abc import ABC, abstractmethod

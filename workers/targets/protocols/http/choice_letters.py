@@ -3,8 +3,6 @@
 Reading is strict: an answer that names several options, or none, is no choice; nor is the article in "A nurse came."
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -5,8 +5,6 @@ A *reading* is one of three ways to ask and to read the answer; the first that a
 preference for a position cancels: the score of a label is its mean over the rotations.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Callable, Hashable, Sequence

@@ -1,7 +1,5 @@
 """Settings of a decision: what a language model is asked, and how its answer is read."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

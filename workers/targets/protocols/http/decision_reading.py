@@ -3,8 +3,6 @@
 Parsing is strict: an answer that is not clearly one label, or one number within the range, is rejected.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Base class of the HTTP adapters for image classifiers, and parsing of their answers."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar

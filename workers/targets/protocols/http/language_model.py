@@ -4,8 +4,6 @@ A protocol splits its answer into one piece for each question (`_parse_response`
 reply. Each piece is parsed here, so that an invalid piece loses only its own question.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, TypeVar

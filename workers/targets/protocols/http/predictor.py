@@ -4,8 +4,6 @@ A protocol splits its answer into one piece of JSON for each question (`_parse_r
 that an invalid piece loses only its own question.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

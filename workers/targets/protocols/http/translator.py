@@ -3,8 +3,6 @@
 Services write languages as ISO 639-1 codes with or without a region, as ISO 639-3 codes, or as codes of their own.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Hugging Face's inference API: classifiers, zero-shot classifiers, embedders, language models and image models."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Adapters for chat models behind OpenAI's API: translators, language models and image classifiers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 vLLM, llama.cpp and many others implement it; not all of them support `echo`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal

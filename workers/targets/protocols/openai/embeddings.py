@@ -1,7 +1,5 @@
 """Adapter for embeddings behind OpenAI's API."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Sequence

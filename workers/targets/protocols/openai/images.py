@@ -1,7 +1,5 @@
 """Adapter for image generation behind OpenAI's API: an author of images for another service."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
