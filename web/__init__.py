@@ -1,5 +1,1 @@
-"""Web pages over the API (docs/dashboard.md). `add_pages` adds them to the application."""
-
-from web.site import add_pages
-
-__all__ = ["add_pages"]
+"""Web pages over the API (docs/dashboard.md); `web.site.add_pages` adds them to the application."""

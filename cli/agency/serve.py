@@ -24,8 +24,8 @@ from store.core.database import Database
 from store.core.errors import StoreUnavailable
 from store.core.settings import Settings
 from store.security import keys
-from web import add_pages
 from web.agents.endpoint import add_agents
+from web.site import add_pages
 from workers.engine.embedded import EmbeddedWorker
 from workers.engine.reconciler import reconciling
 from workers.engine.tasks import JobNotifier, make_celery, open_context

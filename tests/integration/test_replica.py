@@ -24,8 +24,8 @@ from store.ratings.rating_statistics import LogPart
 from store.security import keys
 from tests.support.postgres import PostgresServer
 from tests.support.recorded_runs import TARGET, recorded_run, store_run
-from web import add_pages
 from web.frame.visit import COOKIE
+from web.site import add_pages
 from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio

@@ -16,9 +16,9 @@ from service.app import create_app
 from store.core.settings import Settings
 from tests.support.agency_process import free_port
 from tests.support.filled_agency import Site
-from web import add_pages
 from web.frame.api import Answer, Api
 from web.frame.rendering import environment, install
+from web.site import add_pages
 from workers.targets.registry import TargetChecker
 
 TEXTS = """() => {

@@ -25,7 +25,7 @@ from store.jobs.jobs import Claim, LedgerEntry
 from store.ratings.standing import Description
 from store.security import keys
 from tests.support.new_ratings import new_rating
-from web import add_pages
+from web.site import add_pages
 
 
 @dataclass(frozen=True)

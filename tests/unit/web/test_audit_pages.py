@@ -16,10 +16,10 @@ from service.http.authentication import DEFAULT_CALLER
 from store.core import migrate
 from store.core.settings import Settings
 from tests.support.workbooks import Xml, workbook
-from web import add_pages
 from web.audits.pages import experiment, value_text
 from web.frame import Refused, Visit
 from web.frame.form import Form
+from web.site import add_pages
 from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio

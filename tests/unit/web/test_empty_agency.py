@@ -8,8 +8,7 @@ import pytest
 from service.app import create_app
 from store.core import migrate
 from store.core.settings import Settings
-from web import add_pages
-from web.site import AREAS
+from web.site import AREAS, add_pages
 from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio

@@ -25,10 +25,9 @@ from store.core.database import Database
 from store.core.settings import Settings
 from store.corpora import uploads
 from store.security import keys, sessions
-from web import add_pages
 from web.frame.form import MOST_FIELDS, MOST_FIELDS_BESIDE_A_FILE
 from web.frame.visit import COOKIE, Visit
-from web.site import AREAS
+from web.site import AREAS, add_pages
 from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio

@@ -13,7 +13,7 @@ from service.app import create_app
 from store.core import migrate
 from store.core.settings import Settings
 from tests.support.counting_target import rating_request
-from web import add_pages
+from web.site import add_pages
 from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio

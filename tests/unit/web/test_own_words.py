@@ -16,10 +16,10 @@ from store.core import migrate
 from store.core.settings import Settings
 from tests.support.reports import document_of
 from tests.support.simulated.image_classifiers import LABELS, _material
-from web import add_pages
 from web.frame.visit import Visit
 from web.own_words.answer import answer_of
 from web.own_words.testing import BiasTest
+from web.site import add_pages
 from workers.targets.registry import TargetChecker
 
 TIED = ("science", "physics", "chemistry", "astronomy", "algebra", "logic", "biology", "geometry")

@@ -15,10 +15,10 @@ from store.core.database import Database
 from store.core.settings import Settings
 from store.ratings.experiment_json import dump_method, parse_method
 from tests.unit.service.conftest import FewProtocols, HandWorker, Rings, rating_request
-from web import add_pages
 from web.agents.tools import AgencyTools
 from web.frame.api import Answer, accepted_answer
 from web.frame.visit import Visit
+from web.site import add_pages
 from web.wizard.schema_form import Field, _parse_text, _text
 
 URL = "http://assay.test"

@@ -22,10 +22,10 @@ from service.app import create_app
 from store.core import migrate
 from store.core.settings import Settings
 from tests.support.oidc_provider import CLIENT_ID, HUGE, SECRET, oidc_provider
-from web import add_pages
 from web.frame.visit import COOKIE
 from web.sign_in import provider as under_test
 from web.sign_in.pages import ATTEMPT_COOKIE
+from web.site import add_pages
 from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio

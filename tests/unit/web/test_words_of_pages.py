@@ -15,12 +15,12 @@ from store.core import migrate
 from store.core.settings import Settings
 from tests.support.reports import document_of, render
 from tests.support.simulated.translators import translator_service
-from web import add_pages
 from web.frame.rendering import environment, titled
 from web.public import pages as public
 from web.ratings import finding
 from web.ratings.pages import line_of_effects
 from web.services.service import history_charts
+from web.site import add_pages
 from workers.targets.registry import TargetChecker
 
 pytestmark = pytest.mark.anyio

@@ -42,7 +42,7 @@ from store.security import signing
 from store.security.secrets import Vault
 from tests.support.jobs import new_job
 from tests.support.recorded_runs import recorded_run, store_run
-from web import add_pages
+from web.site import add_pages
 from workers.targets.registry import TargetChecker
 
 JANUARY, FEBRUARY = 1_768_478_400_000, 1_771_156_800_000  # the 15th of each, 2026

@@ -16,7 +16,7 @@ from assay.methods.outcomes import suppression
 from cli.rating.verify import NotVerified, RecordedFile, verify_file
 from service.app import create_app
 from tests.unit.service.conftest import client_of
-from web import add_pages
+from web.site import add_pages
 from workers.engine.tasks import open_context
 from workers.run_job import run_job
 from workers.targets.registry import TargetChecker
