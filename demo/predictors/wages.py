@@ -34,13 +34,13 @@ BASE, FOR_EDUCATION, FOR_YEAR = 900, 150, 20
 """Wage in cents per hour: the base, the amount for each level of education, and for each year of experience."""
 
 COPIES, TIE = 20, 0.9
-"""Rows of each sex, education and experience, and the share of them with the hours typical of the sex."""
+"""Rows of each sex, education and experience, and the share of them, rounded, with the hours typical of the sex."""
 
 TOLERANCE = 0.1
 """Tolerance of alternation by default, in standard deviations of the wage."""
 
 
-def payroll(copies: int = COPIES, tie: float = TIE) -> tuple[dict[str, Field], ...]:
+def payroll(copies: int = COPIES) -> tuple[dict[str, Field], ...]:
     """Return the payroll: 100 rows for each copy, 2,000 by default.
 
     Parameters
@@ -48,10 +48,8 @@ def payroll(copies: int = COPIES, tie: float = TIE) -> tuple[dict[str, Field], .
     copies : int
         Rows of each sex, education and experience. Step 2 of alternation compares group means, whose
         difference has a standard error of ``2 / sqrt(rows)``: fewer than 2,000 rows cannot settle UCS.
-    tie : float
-        Share of women with short hours, and of men with long ones; rounded to whole rows.
     """
-    typical_copies = round(copies * tie)
+    typical_copies = round(copies * TIE)
     return tuple(
         {
             "sex": sex,

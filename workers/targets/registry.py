@@ -270,11 +270,11 @@ class TargetChecker:
             raise SpecificationError(str(refused), field) from None
 
 
-def read_target(document: Json, secret: str | None = None) -> Target:
+def read_target(document: Json) -> Target:
     """Build a target from a request's fields, and validate all of them except the address of the URL.
 
-    The fields are ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret``; `secret`
-    takes precedence over the field. If neither is given, no secret is validated: the caller stores it elsewhere.
+    The fields are ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret``. Without
+    the last, no secret is validated: the caller stores it elsewhere.
 
     Raise `SpecificationError` if a field is invalid; the error names the field. The message never repeats a secret.
     """
@@ -292,8 +292,8 @@ def read_target(document: Json, secret: str | None = None) -> Target:
     auth = getattr(valid_settings, "auth", None)
     if isinstance(valid_settings, TargetSettings):
         valid_settings.check_kind(kind)
-    if secret is not None or "secret" in document:
-        secret = secret if secret is not None else document["secret"]
+    secret = document.get("secret")
+    if "secret" in document:
         _check_secret(secret, adapter, auth)
         if isinstance(valid_settings, TargetSettings):
             valid_settings.check_secret(secret)

@@ -38,11 +38,6 @@ def test_in_the_demo_payroll_only_the_weekly_hours_depend_on_sex():
     assert short == {"female": 900, "male": 100}
 
 
-def test_the_demo_payroll_with_tie_0_5_has_as_many_women_as_men_with_short_weekly_hours():
-    short = Counter(row["sex"] for row in payroll(copies=10, tie=0.5) if row["weekly_hours"] == SHORT_HOURS)
-    assert short["female"] == short["male"]
-
-
 def test_the_fair_demo_wage_model_ignores_sex_and_pays_women_and_men_equally_on_average():
     wages, swapped = asked("fair-wage")
     assert (wages == swapped).all()

@@ -214,7 +214,7 @@ def test_a_message_does_not_repeat_a_secret_written_into_the_settings():
 
 
 def test_a_target_is_read_with_its_defaults_and_hides_its_secret():
-    target = read_target(fields(), secret="sk-do-not-show")
+    target = read_target(fields() | {"secret": "sk-do-not-show"})
     assert target == Target(
         "T", Kind.TRANSLATOR, "libretranslate", "http://127.0.0.1:5000", {}, "sk-do-not-show", Limits()
     )
