@@ -1,7 +1,7 @@
 """HTTP transport over aiohttp, with the guard in its connector.
 
 The pool of httpx is slow for concurrent calls. Assay has its own connector because the guard must check an address
-between name resolution and connection (`docs/decisions/0042-calls-go-out-over-aiohttp.md`).
+between name resolution and connection (`docs/decisions/0042-calls-over-aiohttp.md`).
 """
 
 from __future__ import annotations
