@@ -100,7 +100,7 @@ def letter_probabilities(
     ``P(DSBS) = P(e1 <= delta and e2 > delta)``; ``P(UCS)`` is the remainder.
     Hidden effects are biases that the mean over all questions conceals (docs/decisions/0060). With them, P(BS) is the
     largest probability that any one effect exceeds its limit; `unlocated` is the probability that some effect does,
-    minus P(BS). A hidden effect of kind ``content`` counts for DSBS, as step 2 does (docs/decisions/0081). An effect
+    minus P(BS). A hidden effect of kind ``content`` counts for DSBS, as step 2 does (docs/decisions/0060). An effect
     with `bound` is an upper bound: it can lower P(UCS) and P(DSBS), but raises neither P(BS) nor P(DSBS).
 
     Parameters

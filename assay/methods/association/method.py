@@ -206,7 +206,7 @@ def effects_of(
     Step 2: the mean distance to the stereotypes of other groups minus that to the stereotypes of the own group.
     With `rng` (if `strata` is true), step 1 holds for control words like these, strata are judged, and step 2 is an
     absolute value. With three groups or more, the mean of step 2 can hide the effect of one list: the groups'
-    differences in each list are fitted together and also compared with `delta` (docs/decisions/0081).
+    differences in each list are fitted together and also compared with `delta` (docs/decisions/0018).
     """
     row_counts = {name: float((rows.connection == name).sum()) for name in ("human", "neutral")}
     control_means = [_draw_control_mean(posterior, terms, row_counts) for terms in words.protected.values()]

@@ -132,7 +132,7 @@ def _draw_within_sides(
     """Draw the effect within each side of the contents; if positives are common there, also that of negative inputs.
 
     A side with few positive inputs can only prevent a letter: if two positives are about the same group, resampling
-    gives a standard error of 0. If nearly all inputs are positive, the negative ones show differences (decision 0082).
+    gives a standard error of 0. If nearly all inputs are positive, the negative ones show differences (decision 0036).
     """
     hidden = _draw_side_effects(answered_inputs, effects.one_sided, delta, rng)
     common_sides = set(np.flatnonzero(answered_inputs.rates.mean(axis=0) > 0.5).tolist())  # mean over the values
@@ -156,7 +156,7 @@ def _draw_side_effects(
         for side, deviations in zip(sides, within, strict=True)
     }
     even_shares = np.full(len(answered_inputs.values), 1 / len(answered_inputs.values))
-    return {  # for the number of inputs see docs/decisions/0084
+    return {  # for the number of inputs see docs/decisions/0036
         side: replace(effect, bound=answered_inputs.effective_inputs(side) < 2 * LEAST_YES)
         for side, effect in zip(sides, share_effects(estimates, even_shares, delta, rng), strict=True)
     }

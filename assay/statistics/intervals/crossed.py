@@ -66,7 +66,7 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
 
     Satterthwaite's degrees of freedom (1946) are ``variance**2 / sum(w**2 / f)``; each mean square has its own ``f``.
     Of the noise, ``w = noise``; of a kind, ``component + min(component, noise)`` instead of ``component + noise``.
-    Coverage of these intervals, and the alternatives that were tried: docs/decisions/0038.
+    Coverage of these intervals, and the alternatives that were tried: docs/decisions/0016.
     """
     n = len(values)
     kinds = _renumber_clusters(clusters, n)
