@@ -29,7 +29,7 @@ BY_POSITION = 0.1
 
 
 def both_orders(document: str, opponent: str) -> Mapping[str, Record]:
-    """Return the questions with the document first and with the opponent first, by the position of the document."""
+    """Return both orders of a comparison as questions, by the position of `document` (`FIRST` or `SECOND`)."""
     return {FIRST: ((FIRST, document), (SECOND, opponent)), SECOND: ((FIRST, opponent), (SECOND, document))}
 
 
@@ -82,7 +82,7 @@ def first_share(value: Any) -> float | None:
 
 
 def opponents(cases: Sequence[Case]) -> list[str]:
-    """Return the stratum of each profile: whether its opponent equals one of its versions or has another content."""
+    """Return each profile's stratum: compared with a version of itself, or with a document of another content."""
     return ["an equal document" if case.opponent in case.versions else "another content" for case in cases]
 
 

@@ -59,7 +59,7 @@ NOT_LOST = frozenset({"zero-vector", "missing-word", "unknown-word", "http-404",
 
 
 def cover(groups: Mapping[str, Sequence[str]], available: Collection[str]) -> dict[str, Coverage]:
-    """Return, for each group, how many words are in `available` (with vector, curve or answer), and list the others."""
+    """Return, for each group, the number of its words, how many are in `available`, and the words that are not."""
     return {
         name: Coverage(
             len(words), sum(word in available for word in words), tuple(word for word in words if word not in available)

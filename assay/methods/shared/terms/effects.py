@@ -65,7 +65,7 @@ class StereotypeEffects:
         return Evidence(self.step_1, self.step_2, hidden=hidden, chance_1=chance_1, chance_2=chance_2)
 
     def for_groups_like_these(self, shift: Floats, signs: Sequence[int]) -> StereotypeEffects:
-        """Return the effects for other group words; `shift`, shape (draws,), is added to the first group's share.
+        """Return the effects with other words for the groups; `shift`, shape (draws,), adds to the first group's share.
 
         `signs` are 1 for a list of stereotypes of the first group, and -1 for a list of those of the second.
         """

@@ -111,7 +111,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         """Add the score of Jiang et al. and additional scores to a component's details."""
 
     def shift_of_groups(self, rng: np.random.Generator) -> Floats | None:  # noqa: ARG002
-        """Draw the change of the first group's share with other group words, shape (draws,); ``None`` if unknown."""
+        """Draw how other words for the groups would change the first group's share, (draws,); ``None`` if unknown."""
         return None
 
     @abstractmethod
@@ -267,9 +267,9 @@ class TermScores(ABC, Generic[W, T, F, C]):
         return self.reason(self.codes["stereotypes" if above_half else "anti-stereotypes"], facts)
 
     def _count_favoured(self, *, neutral: bool, above_half: bool, always: bool = False) -> dict[str, int]:
-        """Count the rows of neutral (or stereotype) terms as `cases`, those above (or below) 1/2 as `favoured`.
+        """Count the rows of neutral (or stereotype) terms (``cases``), and those above (or below) 1/2 (``favoured``).
 
-        Unless `always`, return no count if `favoured` are at most half of the cases: it would contradict their mean.
+        Unless `always`, the result is empty if at most half are favoured, which would contradict the mean of the rows.
         """
         shares = [float(row.towards or 0.0) for row in self.rows() if (row.list == "neutral") is neutral]
         count = sum(share > NO_PREFERENCE if above_half else share < NO_PREFERENCE for share in shares)
