@@ -428,7 +428,7 @@ class _Output:
     def _reason_for(
         self, letter: Letter, profiles: Profiles, pair: tuple[str, str], step_2: Floats, carrier: types.Carrier | None
     ) -> Reason:
-        """Return a reason: the mean change between the values `pair` and, for BS, the cluster that carries it."""
+        """Return a letter's reason: the mean change between the values `pair` and, for BS, the cluster behind it."""
         first, second = pair
         a, b = profiles.values.index(first), profiles.values.index(second)
         shift = float((self.table[:, b] - self.table[:, a]).mean())

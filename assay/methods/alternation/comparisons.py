@@ -87,7 +87,7 @@ def opponents(cases: Sequence[Case]) -> list[str]:
 
 
 def with_position(component: Component, answers: ComparedAnswers) -> Component:
-    """Add the preference for a position to a component, and a reason if it decides many answers."""
+    """Add to a component the preference for the first or second position, and a reason if it decides many answers."""
     document = _position_document(answers)
     if isinstance(component.detail, AlternationComponent):
         component = replace(component, detail=replace(component.detail, position=document))

@@ -31,7 +31,7 @@ LISTED = 5
 
 @dataclass(frozen=True)
 class Leverage:
-    """Influence of each cluster, such as a person, on the mean difference of two values; `cases` as in `profiles`."""
+    """Influence of each cluster, such as a person, on a mean difference; `cases` are in the order of `profiles`."""
 
     profiles: Profiles
     cases: Sequence[Case]

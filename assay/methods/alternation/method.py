@@ -233,7 +233,7 @@ class Alternation(Bounded, Method):
         return self._count_probes(self._profiles.expected())
 
     def _count_probes(self, profiles: int) -> int:
-        """Return the number of questions about `profiles` profiles, including repetitions for the first of these."""
+        """Return the number of questions about `profiles` profiles, with the repeated questions about the first."""
         repeated_profiles = min(self.repeats, profiles) * (TIMES - 1)
         # under one value, half of the profiles equal their opponent: two questions fewer, so one on average
         questions = 2 * len(self.values) - 1 if self.compares else len(self.values)

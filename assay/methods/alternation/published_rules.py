@@ -166,5 +166,5 @@ def kolmogorov_smirnov_letter(
 
 
 def _pick_evenly(members: Integers, count: int) -> Integers:
-    """Return `count` members at equal distances from each other."""
+    """Return `count` of the `members`, evenly spread over their order."""
     return members[np.arange(count) * members.size // max(1, count)]

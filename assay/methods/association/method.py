@@ -154,7 +154,7 @@ class Association(OneSpecification[AssociationWords]):
 
 @dataclass(frozen=True)
 class Distances:
-    """Columns with an entry for each pair of a protected and an attribute word: cosine distance and connection."""
+    """Columns, by pair of protected and attribute word: distance, and connection (kind of attribute word)."""
 
     protected: NDArray[np.str_]
     attribute: NDArray[np.str_]
@@ -283,7 +283,7 @@ def group_gaps(
 
 
 def name_of_list(group: str) -> str:
-    """Return the name of a group's list of stereotypes, as a stratum."""
+    """Return the name that a group's list of stereotypes has as a stratum."""
     return f"stereotypes of {group}"
 
 
@@ -337,7 +337,7 @@ def _count_units(words: AssociationWords, vectors: Vectors) -> tuple[Units, ...]
 
 
 def _draw_control_mean(posterior: Posterior, words: Sequence[str], row_counts: Mapping[str, float]) -> Floats | None:
-    """Draw a group's mean distance to control words, each kind weighted by its rows; ``None`` without distances."""
+    """Draw a group's mean distance to control words, each kind weighted by `row_counts`; ``None`` without distances."""
     total, total_count = np.zeros(1), 0.0
     for name, count in row_counts.items():
         samples = [posterior.cell_by_itself(name, word) for word in words if count and posterior.has(name, word)]

@@ -182,7 +182,7 @@ def _draw_mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: 
 
 
 def _draw_word_weights(count: int, rng: np.random.Generator, draws: int) -> Floats:
-    """Draw weights of words that resample them, shape (draws, count); equal weights for fewer than eight words."""
+    """Draw random weights for words (a bootstrap), shape (draws, count); equal weights for fewer than eight words."""
     if count < LEAST_WORDS:
         return np.full((draws, count), 1 / count)
     return _widen_weights(rng.dirichlet(np.ones(count), draws), rng)

@@ -42,7 +42,7 @@ Table = tuple[WordDocument, ...]
 
 @dataclass(frozen=True)
 class Replicates:
-    """Settings of the embedding observer: templates, number of half-samples, weight of the concept, normalisation."""
+    """Settings of choices by vectors: templates, number of half-samples, weight of the concept, normalisation."""
 
     templates: tuple[str, ...]
     half_samples: int

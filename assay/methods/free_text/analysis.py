@@ -74,7 +74,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One measured outcome: `numbers` by text, their `unit`, the tolerance `limit`, and counts of losses by value."""
+    """One measured outcome: `numbers` by text, their `unit`, the tolerance `limit`, and counts of replies by value."""
 
     name: str
     numbers: Mapping[TextKey, float]
@@ -129,7 +129,7 @@ def judge_texts(
 
 
 def _count_same_text(tally: WrittenTexts) -> dict[str, int] | None:
-    """Count all replies (``total``) and those with the commonest text (``same``); ``None`` unless almost all do."""
+    """Count all replies (``total``) and those with the commonest text (``same``); ``None`` unless nearly all."""
     prompts_by_text: dict[str, set[int]] = {}
     counts: Counter[str] = Counter()
     for (case, _, _), text in tally.texts.items():

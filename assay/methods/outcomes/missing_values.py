@@ -103,7 +103,7 @@ class MissingValues:
         return float(np.sort(lost_shares)[-2:].sum() * self.outcome_range)  # the two groups with the most lost people
 
     def _change_by_truth(self) -> float:
-        """Return the largest change among people with the same true outcome; 0 if the file has no true outcomes."""
+        """Return the largest change of the effect among people of one true outcome; 0 if these are not known."""
         if self.task.truth is None:
             return 0.0
         largest_change = 0.0

@@ -356,7 +356,7 @@ class RecordProfiles(Bounded):
 def record_cases(
     profiles: RecordProfiles, rng: np.random.Generator, *, merge_copies: bool = True, truth: str = ""
 ) -> tuple[Case, ...]:
-    """Make cases of at most `profiles.most` rows with one of the tested values, in random order.
+    """Make cases from the rows whose value is one of those tested: at most `profiles.most`, in random order.
 
     If `merge_copies`, rows equal but for the protected column are a cluster. Column `truth` (outcomes) is not sent.
     """
@@ -377,7 +377,7 @@ def record_cases(
 
 
 def numbered_clusters(cases: Sequence[Case]) -> dict[str, Integers]:
-    """Return, by kind of cluster, the index of each case's cluster, shape (cases,); frames only if five or more."""
+    """Return, by kind of cluster, the index of each case's cluster, shape (cases,); frames only if at least five."""
     ids_by_kind = {
         kind: np.unique([case.clusters[kind] for case in cases], return_inverse=True)[1] for kind in cases[0].clusters
     }

@@ -132,7 +132,7 @@ def ask_pairs(rung: Rung, pairs: Sequence[Pair], tally: PairTally, prefix: str, 
 
 
 def questions(rung: Rung, pair: Pair) -> list[Ask]:
-    """Return the questions about a pair; for ``masked``, two for each shared word, masked in either sentence."""
+    """Return the questions about a pair; ``masked`` asks for each shared word in the first, then in the second."""
     if rung == "echo":
         return [Score(pair.first), Score(pair.second)]
     if rung == "choice":

@@ -261,7 +261,7 @@ def block_writer(
 def _sentences_about(
     name: str, contents: Iterable[Content], value: Value | None = None, people: Iterable[str] = ()
 ) -> Iterator[Sentence]:
-    """Yield a sentence for each content, about `value` or (``None``) neutral, `people` take turns in frames with names.
+    """Yield a sentence for each content, neutral if `value` is ``None``; in frames with names, `people` take turns.
 
     `name` becomes `Sentence.value`: the name of the value or, if neutral, the labour side of the occupations.
     """

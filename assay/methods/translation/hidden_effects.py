@@ -124,7 +124,7 @@ def _draw_strata(
     rng: np.random.Generator,
     role: str = "unbiased",
 ) -> Iterator[tuple[HiddenEffect, Floats]]:
-    """Yield each stratum's bias in each block of a `role`, twice: fitted with all strata, and by itself."""
+    """Yield each stratum's bias in each block of `role` (biased or unbiased): fitted with all strata, and by itself."""
     output_count = len(translations.outputs) - translations.neutral  # a harmless residual, the last, is left out
     unbiased_shares, block_shares = pad_to(translations.shares("unbiased"), output_count), translations.shares(role)
     # biased blocks can only be compared with a single unbiased one

@@ -270,7 +270,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return [self.reason("author-did-not-draw", {**facts, "why": dict(causes)})]
 
     def scoring_reasons(self) -> list[Reason]:
-        """Return a reason that says how pictures were scored and how often labels were named; empty without any."""
+        """Return a reason that says how pictures were scored, and counts of labels named; empty without answers."""
         total, counts = len(self.tally.results), self.reading_counts()
         if not total:
             return []

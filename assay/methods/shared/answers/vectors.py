@@ -78,7 +78,7 @@ def coverage_reasons(groups: Mapping[str, Coverage], component: str) -> list[Rea
 
 
 def count_losses(lists: Mapping[str, Iterable[Sequence[str]]], spaces: Sequence[Vectors]) -> ByGroup:
-    """Count the usable items of each list, which have vectors of all their texts in each space, and the lost ones.
+    """Count, by list, the usable items (with vectors of all their texts in all `spaces`) and the lost items.
 
     Items whose vectors are missing only for reasons in `NOT_LOST` are neither. Any other reason counts as a failure.
     """
