@@ -111,8 +111,8 @@ def _smallest_p(families: Sequence[_Family]) -> float:
 def _may_be_chance(families: Sequence[_Family]) -> bool:
     """Return whether chance alone can explain all differences of a step (`assay.statistics.hidden.chance`).
 
-    With three or more groups, it can unless a test also rejects that all groups are equal: with 14 equal groups of 100
-    people, the interval of the largest of their differences excludes 0 in 2 % of files.
+    With three or more groups, chance is only ruled out if a test also rejects that all groups are equal: of 14 equal
+    groups of 100 people, the interval of the largest difference alone excludes 0 in 2 % of files.
     """
     if may_be_chance(np.hstack([family.gaps for family in families])):
         return True

@@ -38,7 +38,7 @@ SIDES = {"he": "occupations mostly of men", "she": "occupations mostly of women"
 def hidden_effects(
     translations: Translations, tolerance: Tolerance, rng: np.random.Generator, draws: int, times: int
 ) -> tuple[HiddenEffect, ...]:
-    """Draw effects that the mean can hide: in groups of occupations, between occupations, in typical frames and places.
+    """Draw effects that the mean can hide: in groups of occupations, between occupations, in frames and positions.
 
     All counts are multiplied by `times`, to predict a larger sample.
     """
