@@ -29,8 +29,8 @@ from assay.statistics.intervals.sampling_effects import Deviations, SamplingEffe
 class Rules:
     """Fields of `StimulusSampling` that determine the analysis.
 
-    `tie` is a value's share of a side of the contents where content depends on the value. `judge_rarer`: no label was
-    requested, so either can be the positive class: within a side, the rarer answers are judged, even if negative.
+    `tie` is the share of a value's inputs with content of one side, if content depends on the value. `judge_rarer`: no
+    label was requested, so that within a side the rarer answers are judged, even if they are of the negative class.
     """
 
     tie: float
@@ -105,7 +105,7 @@ def judge(
 def _sides_to_judge(answered_inputs: AnsweredTexts | AnsweredCells) -> list[int]:
     """Return the indices (0, 1) of those sides of the contents whose positive rate is not negligible.
 
-    A side is judged if the upper limit (as of a Poisson count) of the largest rate of its values exceeds the minimum.
+    A side is left out if even the upper limit of its largest rate by value (as of a Poisson count) is negligible.
     """
     largest_rates = answered_inputs.rates.max(axis=0)
     minimum = min(LEAST_RATE, LEAST_PART * float(largest_rates.max()))

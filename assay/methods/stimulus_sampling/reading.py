@@ -38,7 +38,7 @@ OUTPUT = "output"
 
 @dataclass
 class ReplyLog:
-    """Replies by name of the input: to a sentence, about each value; to a vector, about its own value (`original`)."""
+    """Replies by name of the input: to a sentence, for all values; to a vector, only for its own value (`original`)."""
 
     replies: dict[str, tuple[Reply, ...]] = field(default_factory=dict)
     original: dict[str, int] = field(default_factory=dict)
