@@ -331,7 +331,7 @@ def worst_of(ratings: Sequence[RatingDocument], *, missing: int = 0) -> JointLet
     ratings : sequence of RatingDocument
         Ratings of the service; those without a letter count as missing.
     missing : int
-        Number of further ratings without a letter: unfinished, failed or unmeasurable. None can improve on BS.
+        Number of further ratings without a letter: unfinished, failed or unmeasurable. They cannot change a BS.
 
     References
     ----------

@@ -190,7 +190,7 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
 
 
 def _comparable_counts(counts: ArrayLike, shares: ArrayLike) -> tuple[Integers, Floats, str | None]:
-    """Return observed and expected counts without cells empty in both, and why they refute the shares, or ``None``."""
+    """Return the observed and the expected counts without cells where both are 0, and a refutation or ``None``."""
     observed = as_counts(counts)
     expected = as_shares(shares, observed.size) * observed.sum()
     is_possible = (observed > 0) | (expected > 0)

@@ -37,12 +37,12 @@ class Profiles:
     """Unit of the effects; ``None``: the standard deviation of the outputs, which is drawn together with the means."""
 
     def draw_means(self, columns: Floats, rng: np.random.Generator, draws: int) -> Floats:
-        """Draw the means of columns with one row for each profile (`mean_draws`)."""
+        """Draw the means of `columns`, which have a row for each profile, by resampling its clusters (`mean_draws`)."""
         return mean_draws(columns, self.clusters, rng, draws, self.max_draw_weights)
 
     @property
     def scale(self) -> float:
-        """The unit of both effects; raise `ZeroVariance` if every output is the same."""
+        """Unit of the effects: `unit`, else the sd of all outputs; raise `ZeroVariance` if every output is the same."""
         if self.outputs.min() == self.outputs.max():  # rounding could give equal numbers a standard deviation above 0
             raise ZeroVariance(f"all {self.outputs.size} outputs are {self.outputs.flat[0]:.6g}; effects have no unit")
         return float(self.outputs.std()) if self.unit is None else self.unit
@@ -170,7 +170,7 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
 
 
 def without_each(profiles: Profiles, kind: str, pair: tuple[str, str]) -> dict[int, float]:
-    """Return the effect of a pair of values without each cluster of `kind` (such as a person), by the cluster's number.
+    """Leave out each cluster of `kind` (such as a person) in turn; return a pair's effect then, by cluster number.
 
     The effect is the mean difference of the remaining profiles, if there are any, in units of all outputs' sd.
     """

@@ -144,7 +144,7 @@ def mean_draws(
 
 
 def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Floats:
-    """Estimate the covariance that `mean_draws` would have, without drawing; shape (sets, m, m).
+    """Estimate the covariance that draws of the column means (`mean_draws`) would have; shape (sets, m, m).
 
     Parameters
     ----------

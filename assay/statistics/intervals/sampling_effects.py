@@ -31,7 +31,7 @@ MIN_REPLIES = 5
 
 @dataclass(frozen=True)
 class Prior:
-    """Distribution of inputs: values are equally likely, and each has contents of both sides in given shares."""
+    """Distribution of inputs over the values (equally likely) and, for each value, the two sides of the content."""
 
     favoured: int | None
     """Index of the value with more of one side of the content than the others; ``None`` if all have equal shares."""
@@ -45,9 +45,9 @@ def unbiased_prior(values: int) -> Prior:
 
 
 def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
-    """Return the distributions of inputs (priors) in which a share `tie` of one value's inputs is on one side.
+    """Return pairs of input distributions (priors): a value has more of one side of the content, or of the other side.
 
-    With two values, tying one side to a value ties the other side to the other value, so that there are two priors.
+    More is a share `tie`; the other values then have a share ``1 - tie`` of that side. Two values have only one pair.
     """
     priors: list[Prior] = []
     for value in range(values if values > 2 else 1):
@@ -85,7 +85,7 @@ class Deviations:
 
 @dataclass(frozen=True)
 class SamplingEffects:
-    """Draws of the attribute's distribution in the positive class under several priors, with both effects."""
+    """Draws of the values' shares among positive inputs, under several input distributions; and the two effects."""
 
     unbiased: Deviations
     """Deviations under the unbiased prior."""
@@ -138,7 +138,7 @@ def _total_variation_interval(deviations: Sequence[Floats], effect: Floats) -> I
 
 
 def tied_distance(deviations: Sequence[Floats]) -> Floats:
-    """Return the total variation caused by tied content, the effect of step 2, in [0, 1); shape (...).
+    """Return the effect of step 2, the total variation caused by tying content to values, in [0, 1); shape (...).
 
     `deviations` are those under each of `tied_priors`, in their order; each has the shape (..., values).
     """
@@ -146,7 +146,7 @@ def tied_distance(deviations: Sequence[Floats]) -> Floats:
 
 
 def _half_differences(deviations: Sequence[Floats]) -> list[Floats]:
-    """Return for each value half the difference of the deviations under its two `tied_priors`, which are neighbours."""
+    """For each value, halve the difference of the deviations under its two `tied_priors`, which are adjacent."""
     return [(forward - backward) / 2 for forward, backward in zip(deviations[::2], deviations[1::2], strict=True)]
 
 
@@ -177,7 +177,7 @@ class PairedAnswers:
 
     @cached_property
     def shared_effects(self) -> Floats:
-        """Effects of people and frames on the positive probability that both sides of the content share; (profiles,).
+        """Effect of each profile's person and frame on its positive probability, common to both sides of the content.
 
         If all profiles have the same weight, people and frames are balanced between the sides, and an effect is a sum
         with mean 0. If profiles were picked because positives are rare, most people or frames have no positive, and
@@ -247,9 +247,9 @@ def paired_effects(
     Parameters
     ----------
     tie : float
-        Share of the tied side among the inputs of a value in `tied_priors`.
+        Share that one side of the content has among a value's inputs in step 2 (`tied_priors`).
     within : sequence of int
-        The sides for which the posterior under their one-sided prior is also drawn.
+        Sides of the content (0, 1) for which the values' shares are also drawn if all inputs are on that side.
 
     Raises
     ------
@@ -283,10 +283,10 @@ def paired_effects(
 
 
 def deviations_of(rates: Floats, prior: Prior) -> Floats:
-    """Return the differences of the posterior shares of the values from even shares; shape (..., values).
+    """Return the values' shares of positive inputs under a `prior`, less equal shares; shape (..., values).
 
-    `rates` are positive rates, shape (..., values, 2). Raise `EvidenceError` if every rate with a positive prior weight
-    is 0.
+    `rates` are the positive rates of each value on each side of the content, shape (..., values, 2). Raise
+    `EvidenceError` if every rate with a positive prior weight is 0.
     """
     value_rates = (rates * prior.sides).sum(axis=-1)
     total = value_rates.sum(axis=-1, keepdims=True)
@@ -296,7 +296,7 @@ def deviations_of(rates: Floats, prior: Prior) -> Floats:
 
 
 def _influence(answers: PairedAnswers, prior: Prior, estimate: Floats) -> Floats:
-    """Return the influence of each profile on each share; shape (profiles, values), where each column sums to 0."""
+    """Return how much each profile contributes to the error of each value's share; shape (profiles, values)."""
     sides = prior.sides.T[answers.side]  # shape (profiles, values)
     total = float((answers.rates * prior.sides).sum())
     deviations = sides * answers.residuals
