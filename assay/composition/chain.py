@@ -45,7 +45,7 @@ TABLES: Mapping[TableName, Mapping[tuple[Letter, Letter], Letters]] = {"publishe
 
 
 def compose(first: Letter, second: Letter, table: TableName = "published") -> Letters:
-    """Return the letters that a table gives for two services; raise `UnknownName` if there is no such table."""
+    """Return a table's possible letters for a chain of two services; raise `UnknownName` if there is no such table."""
     return entries_of(table)[first, second]
 
 
@@ -68,7 +68,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One evaluation step of a bracketing: two neighbouring parts of a chain, and their possible letters."""
+    """One step of such an evaluation: two neighbouring parts of a chain, and the possible letters of both together."""
 
     first: str
     second: str
@@ -78,7 +78,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Bracketing:
-    """One way to set brackets in a chain, with the possible letters that it gives."""
+    """One order in which to combine the services of a chain, two at a time, with the possible letters of the chain."""
 
     written: str
     """The letters with brackets, such as ``"(BS * UCS) * DSBS"``; for a single service, its letter alone."""
@@ -251,7 +251,7 @@ def combine(probabilities: Sequence[Probabilities], table: TableName = "publishe
 
 
 def _shorten(word: Word, table: TableName) -> Word:
-    """Replace a chain by the shortest chain that has the same result in every context."""
+    """Replace a chain (its letters) by the shortest one with the same result, whatever stands before and after it."""
     for start, stop in combinations(range(len(word) + 1), 2):
         shorter = ALIKE[table].get(word[start:stop])
         if shorter is not None:

@@ -147,10 +147,10 @@ def fit_hierarchy(
     residual: Residual = "per-connection",
     prior: Priors | str = "paper",
 ) -> Posterior:
-    """Draw from the posterior of the mean cosine distance of each connection, and of each protected word in it.
+    """Draw from the posterior of the mean distance to each kind of attribute words, and of each protected word to them.
 
-    Repeated rows count each time: remove duplicates first if they are one observation. A connection's
-    draws do not depend on the order of the rows.
+    Repeated rows count each time: remove duplicates first if they are one observation. The draws of a kind
+    (connection) do not depend on the order of the rows.
 
     Parameters
     ----------

@@ -220,13 +220,13 @@ class SpreadGrid:
         return cls(sigma_axis, tuple(tau_axes), log_sigma=sigma_density, log_tau=tuple(log_tau))
 
     def narrow(self) -> list[LogAxis]:
-        """Return narrower axes: of sigma, by its marginal density, then of each tau, by its maximum over sigma."""
+        """Return narrower axes: of the residual sd, by its marginal density; of the words' sds, by their maximum."""
         joint_densities = (self.log_sigma[:, None] + log_tau for log_tau in self.log_tau)  # logarithms
         narrowed = (axis.narrow(joint.max(axis=0)) for axis, joint in zip(self.taus, joint_densities, strict=True))
         return [self.sigma.narrow(self.log_sigma), *narrowed]
 
     def draw(self, rng: np.random.Generator, draws: int) -> tuple[Floats, list[Floats]]:
-        """Draw the residual sd, and then the sd of the words in each connection given it; all of shape (draws,)."""
+        """Draw the residual sd and, given it, the words' sd for each kind of attribute words; all of shape (draws,)."""
         first_rows = np.zeros(draws, dtype=np.int64)  # the table of sigma has one row
         sigma_indices = _draw_points(self.log_sigma[None, :] - self.log_sigma.max(), first_rows, rng)
         taus = [

@@ -116,7 +116,7 @@ def fitted_together(samples: Floats, scale: float, rng: np.random.Generator) -> 
 def share_effects(
     strata: Mapping[str, tuple[Floats, Floats]], fair: Floats, scale: float, rng: np.random.Generator
 ) -> tuple[HiddenEffect, ...]:
-    """Draw how far the values' shares are from the fair shares (total variation) within each stratum of the questions.
+    """Draw how far the values' shares are from the fair shares (total variation) in each stratum (subset of questions).
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def share_effects(
 
 
 def _covariance_at_one_share(samples: Floats, fair: float) -> Floats:
-    """Return the covariance of the strata's shares as if all strata had the same share, shape (strata, strata).
+    """Return the covariance of a share's estimates in all strata (subsets of questions), as if the true share were one.
 
     The estimated error of a share is smallest near 0 and 1. With few answers, a share may be near 0 or 1 by chance, and
     would seem certain: in one of eight simulations, a translator that tossed coins was found biased.

@@ -70,9 +70,9 @@ def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAW
 def tied_draws(
     profiles: Profiles, sides: Sequence[int], tie: float, rng: np.random.Generator, draws: int = DRAWS
 ) -> Floats:
-    """Draw the gap between groups that each get more of one side of the content, in the outputs' sds; (draws, pairs).
+    """Draw the gap between two groups if each gets more of one side of the content, in sds of the outputs.
 
-    The gap of each pair of values has its sign. No further calls are needed: a group's mean is that of the answers with
+    The gaps, shape (draws, pairs), are signed. No further calls are needed: a group's mean is that of the answers with
     its value, weighted so that the sides of the content have the shares `tie` and ``1 - tie`` in this mean.
 
     Parameters

@@ -116,7 +116,7 @@ class SamplingEffects:
         return _remove_bias(distances, estimate, self.unbiased.estimate.size)
 
     def intervals(self) -> dict[str, Interval]:
-        """Return the interval of each effect: of one signed difference, or of the largest over sets of values."""
+        """Return the interval of each effect: with two values, of a signed difference, else of a total variation."""
         if self.unbiased.estimate.size == 2:  # the deviation of the other value is the same with the other sign
             differences = {"step_1": self.unbiased.draws[:, 0], "step_2": self.half_differences[0][:, 0]}
             return {step: absolute_value_interval(draws) for step, draws in differences.items()}
