@@ -248,7 +248,7 @@ NO_SERVICE = ServiceDocument()
 
 @dataclass(frozen=True)
 class CommitmentDocument:
-    """Commitment of a job to its experiment and seed, with the nonce that opens it."""
+    """Digest by which a job committed to its experiment and seed before the first call, and the nonce to check it."""
 
     digest: str | None = None
     nonce: str | None = None

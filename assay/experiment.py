@@ -123,7 +123,7 @@ class Method(ABC):
         )
 
     def planned_looks(self) -> Looks | None:
-        """Return the number of answers at each interim analysis; ``None`` if step 1's effect is no share of these."""
+        """Return the numbers of answers at the analyses; ``None`` if step 1's effect is no share of answers."""
         return None
 
     def finding(self, components: Sequence[Component], detail: AggregationDocument = NO_AGGREGATION) -> Finding:

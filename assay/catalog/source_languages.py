@@ -69,7 +69,7 @@ class SourceLanguage:
 
     @cached_property
     def neutral(self) -> Construction:
-        """Frames of sentences that show no gender, for `open_occupations`."""
+        """Frames for sentences that show no gender, for `open_occupations`."""
         groups = self.table.get("neutral", ())
         pairs = (pair for group in groups for pair in product(group["openings"], group["endings"]))
         return self._build_construction("neutral", [f"{opening} {ending}" for opening, ending in pairs])

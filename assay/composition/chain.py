@@ -68,7 +68,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of such an evaluation: two neighbouring parts of a chain, and the possible letters of both together."""
+    """One step in the evaluation of a chain: two neighbouring parts, and the possible letters of both together."""
 
     first: str
     second: str
@@ -78,7 +78,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Bracketing:
-    """One order in which to combine the services of a chain, two at a time, with the possible letters of the chain."""
+    """One order in which the services of a chain can be combined, two at a time, and the resulting possible letters."""
 
     written: str
     """The letters with brackets, such as ``"(BS * UCS) * DSBS"``; for a single service, its letter alone."""

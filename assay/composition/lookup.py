@@ -31,7 +31,7 @@ class Part:
 
     @property
     def candidates(self) -> Probabilities:
-        """Possible letters, equally probable: the declared one, else those with at least ``1 - confidence``."""
+        """Possible letters, equally weighted: the declared one, else all of probability ``1 - confidence`` or more."""
         possible = [letter for letter in Letter if self._is_possible(letter)]
         return Probabilities(**{letter.value: (1 / len(possible) if letter in possible else 0.0) for letter in Letter})
 

@@ -219,7 +219,7 @@ class Unrolling:
         return ()
 
     def accept(self, probes: Sequence[Probe], record_by_unit: Mapping[str, Observation]) -> list[Observation]:
-        """Return the observations of the next `probes` of a batch; raise `RecordIncomplete` if one lacks or differs."""
+        """Return the observations of the next `probes` of a batch; `RecordIncomplete` if one is missing or wrong."""
         observations = [_recorded_observation(probe, record_by_unit) for probe in probes]
         if self._records_left > 0:  # `advance` sends the replies of all but the last batch
             self._replies += [observation.reply for observation in observations]

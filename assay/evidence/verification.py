@@ -96,7 +96,7 @@ def check_commitment(rating: Json) -> Check | None:
 
 
 def check_unmasked(rating: Json, unmasked: Json) -> Check:
-    """Check that the unmasked rating (for its owner) has the digest that the signed rating, with masks, states."""
+    """Check the unmasked rating (for its owner) against the digest that the signed, masked rating states."""
     mask = rating.get("masked")
     stated_digest = mask.get("unmasked") if isinstance(mask, Mapping) else None
     return _check_digest("unmasked rating", rating_digest(unmasked), stated_digest)
@@ -144,7 +144,7 @@ def check_replay(rating: Json, replayed: RatingDocument) -> Iterator[Check]:
 
 
 def check_proof(proof: Json) -> Check:
-    """Check that an observation is in the evidence with the digest in `proof`; raise if `proof` has any other keys."""
+    """Check that an observation is in the evidence with the digest in `proof`; raise if `proof` has unknown keys."""
     if unknown_keys := sorted(proof.keys() - PROOF_KEYS):
         raise CertificateError(f"the file has members that no proof has and nobody signed: {', '.join(unknown_keys)}")
     try:

@@ -65,8 +65,8 @@ DESCRIBED: Mapping[str, str] = {
 def request_in_words(role: str | None, host_proved: bool | None, description: str | None, *, objects: bool) -> str:
     """Write who requested a rating, how, and whether the owner of the host objects; empty if nothing is known.
 
-    `role` is a key of `REQUESTED`, `description` one of `DESCRIBED`; `host_proved` says whether anybody has proved to
-    own the host.
+    `role` (of the requester) is a key of `REQUESTED`, `description` a key of `DESCRIBED`; `host_proved` says whether
+    anybody has proved to own the host.
     """
     owner_texts = {True: "The owner of the host is confirmed.", False: "The owner of the host is not confirmed."}
     sentences = (

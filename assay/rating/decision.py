@@ -96,7 +96,7 @@ def letter_probabilities(
 ) -> Probabilities:
     """Compute the probability of each letter from draws of the effects (docs/methods/decision-rule.md).
 
-    Without hidden effects, and with e1 and e2 the effects of the two steps, ``P(BS) = P(e1 > delta)`` and
+    Without hidden effects, with the steps' effects e1 and e2 and their limit `delta`, ``P(BS) = P(e1 > delta)`` and
     ``P(DSBS) = P(e1 <= delta and e2 > delta)``; ``P(UCS)`` is the remainder.
     Hidden effects are biases that the mean over all questions conceals (docs/decisions/0060). With them, P(BS) is the
     largest probability that any one effect exceeds its limit; `unlocated` is the probability that some effect does,

@@ -67,7 +67,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Chance:
-    """Probability that the letter is declared if the true effect is `effect`, or `tolerances` times the tolerance."""
+    """Probability that a letter is declared if the true effect is `effect` (`tolerances` times the tolerance)."""
 
     tolerances: float
     effect: float

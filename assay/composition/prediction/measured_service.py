@@ -138,7 +138,7 @@ Counts = dict[str, dict[str, dict[str, int]]]
 
 
 def read_contents(observations: Iterable[Observation], component: str, attribute: Attribute) -> Contents:
-    """Count the outputs of a round trip by content and input value; of all `observations`, those of one component.
+    """Count outputs by content and input value, for one component of a rating; `observations` are the whole rating's.
 
     Texts that were lost on the way out or back are left out, as in the rating.
     """

@@ -216,13 +216,13 @@ def _assured_probability(letter: Letter, evidence: Evidence, chain: ChainDraws, 
 
 
 def _shift_effects(evidence: Evidence, change_1: Floats, change_2: Floats) -> Evidence:
-    """Return the evidence with a change added to the effect of each step, and the possible change of `content` too."""
+    """Return the evidence with each step's effect changed, and `content` by twice `change_1`, its largest change."""
     content = None if evidence.content is None else evidence.content + 2 * change_1
     return replace(evidence, step_1=evidence.step_1 + change_1, step_2=evidence.step_2 + change_2, content=content)
 
 
 def _expected_outputs(transitions: Floats, first: TransitionEvidence) -> dict[str, dict[str, float]]:
-    """Return the expected shares of the outputs for each data block, by its name (``U`` unbiased, ``B1`` … biased)."""
+    """Return the expected shares of the outputs for each block of inputs, by name (``U`` unbiased, ``B1`` … biased)."""
     names = ["U"] if len(first.unbiased) == 1 else [f"U{index + 1}" for index in range(len(first.unbiased))]
     names += [f"B{index + 1}" for index in range(len(first.biased))]
     mean = outputs_under(transitions, [*first.unbiased, *first.biased]).mean(axis=0)

@@ -146,7 +146,7 @@ def fit_shares(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike = 0) -
 
 
 def _scale_counts(success_column: ArrayLike, failure_column: ArrayLike, tie_column: ArrayLike) -> _Counts:
-    """Validate the counts, count a tie as half a success, and divide all counts by the smaller variance due to ties."""
+    """Validate the counts, count a tie as half a success, and scale all counts up, because ties vary less."""
     columns = (success_column, failure_column, tie_column)
     successes, failures, ties = (np.atleast_1d(np.asarray(column, dtype=float)) for column in columns)
     shapes = f"{successes.shape}, {failures.shape}, {ties.shape}"

@@ -68,7 +68,7 @@ class Posterior:
 
     @property
     def connections(self) -> tuple[str, ...]:
-        """Names of the kinds of attribute words that have distances: "associated", "different", "human" …"""
+        """Names of the kinds of attribute words that have distances, such as "associated"; in the order of `ORDER`."""
         return tuple(part.name for part in self.connection_draws)
 
     @property
@@ -77,7 +77,7 @@ class Posterior:
         return int(self.connection_draws[0].mu.size)
 
     def draws_of(self, connection: str) -> ConnectionDraws:
-        """Return the draws for one kind of attribute words ("associated"); `TooFewObservations` if it has none."""
+        """Return the draws for one kind of attribute words; raise `TooFewObservations` if it has no distances."""
         for draws in self.connection_draws:
             if draws.name == connection:
                 return draws

@@ -204,7 +204,7 @@ class SpreadGrid:
 
     @classmethod
     def _tabulate(cls, axes: Sequence[LogAxis], connections: Sequence[Cells], prior: Priors) -> SpreadGrid:
-        """Compute the density on `axes`: first that of the residual sd, then that of each connection's sd of words."""
+        """Compute the density on the `axes`: of the residual sd, then of the words' sd of each of `connections`."""
         sigma_axis, *tau_axes = axes
         sigma = sigma_axis.values
         df, within = sum(cells.df for cells in connections), sum(cells.within for cells in connections)

@@ -100,7 +100,7 @@ def step_effects(transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, *,
 
 
 def _worst_distances(outputs: Floats, fair: Floats, neutral: bool) -> Floats:
-    """Return half the L1 distance of the worst block from its nearest row of `fair`, shape (m, k); shape (draws,).
+    """Return half the L1 distance from the worst block of inputs to its nearest row of `fair` (m, k); shape (draws,).
 
     `outputs`, shape (draws, blocks, k), are without a `neutral` residual: they sum to the share that names a value.
     """
@@ -121,11 +121,12 @@ def draw_excess_concordance(
     rng: np.random.Generator,
     weights: Mapping[RowPair, float] | None = None,
 ) -> Floats | None:
-    """Draw ``kappa = P(the two outputs are equal) - sum_v T[a, v] T[b, v]``, in [-1, 1]; shape (draws,).
+    """Draw how much more often than by chance two questions with one content get equal outputs; shape (draws,).
 
-    T is the transition matrix; a and b are two values (rows) asked with one content. kappa is 0 if errors ignore the
-    content (always right, always one value, no value, random flips), and ``p**2 / 2`` if a share p of answers follows
-    the content's stereotype and half the contents are stereotyped for each value. ``None`` if `pairs` is 0.
+    This is ``kappa = P(equal) - sum_v T[a, v] T[b, v]``, in [-1, 1], with the transition matrix T and the questions'
+    values (rows) a and b. It is 0 if errors ignore the content (always right, always one value, no value, random
+    flips), and ``p**2 / 2`` if a share p of answers follows the content's stereotype and half the contents are
+    stereotyped for each value. ``None`` if `pairs` is 0.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def mean_average_cosine(
     protected: Sequence[str] | NDArray[np.str_],
     sets: Sequence[str] | NDArray[np.str_] | None = None,
 ) -> EmbeddingMeasure:
-    """Average cosine distances within sets, then sets over protected words (MAC).
+    """Average cosine distances within each attribute set, then over all sets of all protected words (MAC).
 
     The result is a distance, in [0, 2]; Dobrzeniecka & Urbaniak and their sources take 1 as no bias.
 

@@ -120,9 +120,9 @@ class SingleCases:
         return _has_same_noise(self.noise, limit**2 / 200)
 
     def shows_effect(self, noise: float, limit: float) -> bool:
-        """Return whether `noise` (a variance) is below the square of `limit`, or repeated items alone exceed `limit`.
+        """Return whether an effect is more than an upper bound: noise is small, or repeated items alone exceed `limit`.
 
-        If neither holds, the effect is only an upper bound, because a large noise of few answers is underestimated.
+        Small is a variance (`noise`) below the square of `limit`; a large noise of few answers is underestimated.
         """
         return noise < limit**2 or (self.repeats is not None and _largest_repeated_square(self.repeats) > limit**2)
 

@@ -45,9 +45,9 @@ def unbiased_prior(values: int) -> Prior:
 
 
 def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
-    """Return pairs of input distributions (priors): a value has more of one side of the content, or of the other side.
+    """Return two input distributions (priors) for each value: it has more of one side of the content, or of the other.
 
-    More is a share `tie`; the other values then have a share ``1 - tie`` of that side. Two values have only one pair.
+    More is a share `tie`; the other values then have a share ``1 - tie`` of that side. Two values share one pair.
     """
     priors: list[Prior] = []
     for value in range(values if values > 2 else 1):
@@ -79,7 +79,7 @@ class Deviations:
 
     @property
     def share_draws(self) -> Floats:
-        """Draws of the shares, shape (draws, values), within [0, 1]."""
+        """Draws of each value's share of the positive inputs, shape (draws, values), within [0, 1]."""
         return np.asarray(np.clip(self.draws + 1 / self.estimate.size, 0.0, 1.0))
 
 
@@ -221,7 +221,7 @@ class PairedAnswers:
 
     @cached_property
     def is_informative(self) -> NDArray[np.bool_]:
-        """Mask of the informative profiles, shape (profiles,): if picked, those with a positive shared effect."""
+        """Mask of the profiles that count, shape (profiles,): all; if picked, those with a positive shared effect."""
         return self.shared_effects > 0 if self.picked else np.ones(len(self.side), dtype=bool)
 
     @property
@@ -242,7 +242,7 @@ class PairedAnswers:
 def paired_effects(
     answers: PairedAnswers, tie: float, rng: np.random.Generator, draws: int = DRAWS, *, within: Sequence[int] = ()
 ) -> SamplingEffects:
-    """Draw the effects of the attribute (step 1) and of tied content (step 2) by resampling crossed clusters.
+    """Draw the effects of the attribute (step 1), and of content that goes with it (step 2), by resampling clusters.
 
     Parameters
     ----------

@@ -174,7 +174,7 @@ def sets_of(excess: Floats) -> Floats:
     Parameters
     ----------
     excess : ndarray, shape (n, outputs)
-        Excess of the share of each output over its fair share, in n blocks.
+        Excess of the share of each output over its fair share, in n blocks (sets of inputs).
 
     Returns
     -------
