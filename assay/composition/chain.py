@@ -110,7 +110,7 @@ class ChainAnswer:
 def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> ChainAnswer:
     """Infer the possible letters of a chain of services from their letters.
 
-    The answer is the set of letters that all bracketings allow. There are too many bracketings to
+    The answer is the set of letters that all bracketings (orders of evaluation) allow. There are too many to
     list. So the different *answers* (at most seven) of the bracketings of each interval of the chain
     are computed, from the shortest interval to the longest. The result is exact, in O(n^3).
     Raise `SpecificationError` if the chain is empty, `UnknownName` if there is no such table.

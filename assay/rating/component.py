@@ -462,7 +462,7 @@ EARLY_ERROR_FRACTION = 0.25
 
 
 def look_sizes(first: int, largest: int, stop_early: bool, growth: float = 2.0) -> Iterator[int]:
-    """Yield the sample size of each analysis: `first`; if `stop_early`, more, growing by `growth` up to `largest`."""
+    """Yield each analysis's sample size: `first`; if `stop_early`, also `growth` times the last, up to `largest`."""
     size = first
     yield size
     while stop_early and size < largest:

@@ -42,7 +42,7 @@ def draw_transitions(counts: ArrayLike, rng: np.random.Generator, draws: int = 2
     Parameters
     ----------
     counts : array_like of int, shape (rows, outputs)
-        How often each row was answered by each output. A row of zeros is drawn from the prior.
+        For each value in the input (row), how often each output followed. A row of zeros is drawn from the prior.
 
     Raises
     ------

@@ -150,7 +150,7 @@ def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: b
 
 
 def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Generator | None = None) -> FitTest:
-    """Test the fit exactly: add up the probabilities of all outcomes with a Pearson statistic as large as the observed.
+    """Test the fit exactly: sum the probability of every outcome with at least the Pearson statistic of `counts`.
 
     The ``C(n + k - 1, k - 1)`` outcomes are enumerated; above `ENUMERATED_UP_TO` of them, B = `MONTE_CARLO_DRAWS` are
     sampled, and ``p = (r + 1) / (B + 1)`` if r of the samples have as large a statistic. `test` of the result is

@@ -74,7 +74,7 @@ class Deviations:
 
     @property
     def shares(self) -> Floats:
-        """Posterior share of each value, shape (values,)."""
+        """Share of each value among the positive inputs, shape (values,)."""
         return self.estimate + 1 / self.estimate.size
 
     @property
@@ -106,7 +106,7 @@ class SamplingEffects:
 
     @cached_property
     def step_2(self) -> Floats:
-        """Draws of the total variation caused by tied content: the largest over the values that it is tied to.
+        """Draws of the total variation caused by content that is tied to a value: the largest over the values.
 
         Each side of the content is tied to a value in turn, and the effect is half the difference of the two
         posteriors. The effect of the attribute itself has the same sign in both and cancels; it belongs to step 1.
