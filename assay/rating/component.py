@@ -188,7 +188,7 @@ class Tolerance:
 
     @classmethod
     def around(cls, delta: float, confidence: float, largest: float = math.inf, *, hidden: float | None = None) -> Self:
-        """Build a tolerance, with half, once and twice `delta` as its `others`; these are at most `largest`."""
+        """Build a tolerance; `others`: half, once, twice `delta` (to `largest`); `hidden`: its `hidden_confidence`."""
         other_limits = {f"{limit:.3g}": limit for limit in (delta / 2, delta, min(2 * delta, largest))}
         return cls(delta, confidence, other_limits, hidden_confidence=hidden)
 
