@@ -45,14 +45,14 @@ _NORMALISED = re.compile(r"[ !-%(-;=-_a-~\u00a1\u00ab\u00bb\u00bf-\u00d6\u00d8-\
 
 
 def alternatives(reader: str, name: str) -> str:
-    """Return a pattern of any entry of list `name` in table `reader` of ``answers.toml``; ``<x>`` stands for list x."""
+    """Return a pattern for any entry of the list `name` in the table `reader` of ``answers.toml``; ``<x>``: list x."""
     pattern = "|".join(read_table("answers")[reader][name]).replace(" ", r"\s+")
     return f"(?:{re.sub(r'<([a-z_]+)>', lambda slot: alternatives(reader, slot[1]), pattern)})"
 
 
 @cache
 def compiled(reader: str, name: str) -> re.Pattern[str]:
-    """Return a compiled pattern, ignoring case, of any entry of a list (arguments as for `alternatives`)."""
+    """Return a compiled pattern for any entry of a list, ignoring case; the arguments are those of `alternatives`."""
     return re.compile(alternatives(reader, name), re.IGNORECASE)
 
 

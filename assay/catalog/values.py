@@ -161,9 +161,9 @@ class Attribute:
         return values.pop() if len(values) == 1 else self.residual
 
     def has_lost_value(self, sentence: str) -> bool:
-        """Return whether a sentence read as the residual (no single value) mentions several, or shows that it has none.
+        """Return whether a sentence that does not name exactly one value names several, or surely none ("It is here").
 
-        "It is here" shows none; another sentence may mention one by a name, or by a misspelled or foreign pronoun.
+        False if it may name a value in a way that is not read: by a name, or a misspelled or foreign pronoun.
         """
         if not self.without_value:
             return True  # without patterns, nothing shows how the sentence fails to mention a value
