@@ -117,7 +117,7 @@ def _code_rows(rows: TableFile, codings: Sequence[_Coding], on_rows: Callable[[i
 
 
 class _Coding:
-    """A column as codes, one for each different text, or number without `max_values`; code 0 is an empty cell."""
+    """A column as integers, equal for equal cells; 0: empty. Cells are compared as texts, or numbers if no maximum."""
 
     def __init__(self, name: str, column_index: int, max_values: int | None) -> None:
         self.name, self.column_index, self._max_values = name, column_index, max_values

@@ -52,7 +52,7 @@ class Event:
 
 
 def append(c: Connection, job_id: str, type: str, data: Json, *, fence: int) -> None:  # noqa: A002
-    """Append an event of claim number `fence` (0: none). The caller has locked the job, so that ids are in order."""
+    """Append an event under the claim number `fence` (0: no claim). The caller has locked the job: ids are in order."""
     c.execute(insert(event_rows).values(job_id=job_id, type=type, data=dict(data), fence=fence, at=now_ms()))
 
 
@@ -292,7 +292,7 @@ _EXISTING_WORK = select(
 
 
 def existing_work(c: Connection, tenant: str, request_digest: str, max_age_s: int, max_active: int) -> ExistingWork:
-    """Read what may answer a request, and its tenant's load. Ratings are at most `max_age_s` old (0: no ratings)."""
+    """Read what may answer a request (ratings up to `max_age_s` old; 0: none); count active jobs up to `max_active`."""
     values = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": max_active}
     return ExistingWork(*c.execute(_EXISTING_WORK, values).one())
 

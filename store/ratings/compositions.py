@@ -85,10 +85,10 @@ def latest_of_targets(
 ) -> dict[str, StoredRating]:
     """Read the rating that counts for each target, by the target's id, among ratings that were not withdrawn.
 
-    A rating belongs to a target if its request named the target's id, or if the rated service has the same description
-    (`digests` has its digest by target id). The tenant's own ratings come first, then public ratings that stand for
-    their address, by class of requester (`store.ratings.standing`). Of the first class with ratings, the newest counts.
-    Ratings of uploads count only for a target without an address.
+    A rating is of a target if its request named the target's id, or if the rated service has the same description
+    (`digests` has its digest, by target id). The newest rating by the tenant counts; if there is none, the newest of
+    the most trusted class of requesters, among public ratings that a look-up by address may return
+    (`store.ratings.standing`). Ratings of uploads count only for a target without an address.
     """
     targets_by_id = {target.id: target for target in stored_targets}
     if not targets_by_id:

@@ -29,9 +29,9 @@ _NEWEST_IS_WITHDRAWN: ColumnElement[int] = func.first_value(ratings.c.withdrawn_
 
 @dataclass(frozen=True)
 class DatedRating:
-    """A rating, if any, with its standing and the time of the query (milliseconds since 1970; 0 without a rating).
+    """A rating, if any, with its `Standing` (whose it is); `at` is the time of the query in milliseconds since 1970.
 
-    `objects` says whether the owner of the host objects to the rating.
+    `objects` says whether the owner of the host objects to the rating. Without a rating, `at` is 0.
     """
 
     rating: StoredRating | None = None

@@ -43,7 +43,7 @@ UNFIT = (TargetRemoved, TargetChanged, WatchUnfit)
 
 
 class Watch(NamedTuple):
-    """Content of the `experiment` of a job of kind ``watch``: its schedule, the rating, and the number of cases."""
+    """The `experiment` of a job of kind ``watch``: ids of its schedule and of the rating; number of cases to ask."""
 
     schedule: str
     rating: str
@@ -51,7 +51,7 @@ class Watch(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A noticed change of a rating's service whose re-rating has made no rating so far."""
+    """A change of the service that a watch noticed; the service is rated again, but there is no new rating yet."""
 
     since: int
     job_id: str
@@ -114,7 +114,7 @@ def _latest_rating(c: Connection, rating_id: str, tenant: str) -> tuple[StoredRa
 
 
 def _failure_of(rerating: Job | None) -> str | None:
-    """Return why a re-rating without a rating ended, as a clause; ``None`` if it has not ended."""
+    """Return a clause that says why a re-rating ended without a new rating; ``None`` if it has not ended."""
     if rerating is None:
         return "its new rating could not be started"
     if rerating.status in UNFINISHED:
@@ -124,9 +124,9 @@ def _failure_of(rerating: Job | None) -> str | None:
 
 
 def add_run(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> Job:
-    """Add the job of one run of a watch; it is another re-rating if the last re-rating ended without a rating.
+    """Add the job of one run of a watch; after a change whose re-rating failed, that is another re-rating.
 
-    The mark of the change stays; a further notice names the new job and why the previous job failed. Raises as
+    In this case, a further notice about the change names the new job, and why the previous one failed. Raises as
     `watch_job`.
     """
     rating, change = _latest_rating(c, watch.rating, tenant)
@@ -166,9 +166,9 @@ def watch_job(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> N
 
 
 def repeat_job(c: Connection, rating: StoredRating, key_id: str | None) -> NewJob:
-    """Return a new job for the request of a rating, with a new seed and without held-back material.
+    """Return a new job for the request of a rating, with a new seed and without its secret test items.
 
-    Raise `WatchUnfit` if that rating's job had a second service or its own secret, or the target has changed since;
+    Raise `WatchUnfit` if that rating's job had an author or judge, or its own secret, or its target changed since;
     other errors as `describe_now`.
     """
     job = jobs.find(c, rating.job_id, rating.tenant)
@@ -198,7 +198,7 @@ def repeat_job(c: Connection, rating: StoredRating, key_id: str | None) -> NewJo
 
 
 def runs_of(c: Connection, watch: Watch) -> tuple[list[SentinelRun], list[int]]:
-    """Read the runs of the current test, in order, and their times in ms; after `HORIZON` runs a new test begins."""
+    """Read a watch's runs since its current test began, and their times in ms; a test ends after `HORIZON` runs."""
     run = sentinel_runs.c
     query = select(run.seed, run.outcomes, run.reference, run.ran_at).order_by(run.number)
     rows = c.execute(query.where(run.schedule_id == watch.schedule, run.rating_id == watch.rating)).all()
@@ -249,9 +249,9 @@ def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int
 def _announce_change(
     c: Connection, job_id: str, rating: StoredRating, schedule_id: str, log_e: float | None, change: Change
 ) -> None:
-    """Write the notice of a change; the notice belongs to the job `job_id`.
+    """Write the notice of a change as a notice about the job `job_id` (a run of the watch, or a later re-rating).
 
-    The fact ``job_id`` in it is the job that detected the change. `log_e` is the logarithm of its e-value (evidence).
+    Its fact ``job_id`` is always the run that noticed the change. `log_e` is the logarithm of the evidence (e-value).
     """
     facts: JsonObject = {"method": rating.method, "attribute": rating.attribute, "log_e": log_e}
     facts |= {"since": iso(change.since), "job_id": change.job_id, "rerating_job_id": change.rerating_job_id or None}

@@ -38,12 +38,12 @@ TOO_MANY = (
 
 
 def confirmed_deliveries(c: Connection, claims: Iterable[ClaimedDelivery], base_url: str = "") -> list[ClaimedDelivery]:
-    """Return the deliveries that may be sent; postpone or give up callbacks to hosts that answered no challenge."""
+    """Return the deliveries that may be sent; postpone, or give up, callbacks to hosts that have not agreed to them."""
     return [delivery for delivery in claims if _may_be_sent(c, delivery, base_url)]
 
 
 def challenge_id(tenant: str, url: str) -> str:
-    """Return the id of the delivery that challenges a callback's host."""
+    """Return the id of the delivery that asks the host of `url` whether it wants a tenant's callbacks (challenge)."""
     return f"dlv_{sha256(json.dumps([tenant, host_of(url) or url]).encode()).hexdigest()[:26]}"
 
 

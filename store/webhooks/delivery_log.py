@@ -18,12 +18,12 @@ Receiver = Sequence[ColumnElement[bool]]
 
 
 def to_webhook(webhook_id: str, tenant: str) -> Receiver:
-    """Return the conditions of the deliveries to a webhook endpoint of a tenant."""
+    """Return the SQL conditions that select the deliveries to a webhook endpoint of a tenant."""
     return [deliveries.c.tenant == tenant, deliveries.c.webhook_id == webhook_id]
 
 
 def to_callback(job_id: str, tenant: str) -> Receiver:
-    """Return the conditions of the deliveries to the ``callback_url`` of a tenant's job."""
+    """Return the SQL conditions that select the deliveries to the ``callback_url`` of a tenant's job."""
     notices = select(outbox.c.id).where(outbox.c.job_id == job_id)
     return [deliveries.c.tenant == tenant, deliveries.c.webhook_id.is_(None), deliveries.c.outbox_id.in_(notices)]
 

@@ -104,7 +104,7 @@ def _queue_delivery(c: Connection, webhook: Webhook, kind: str, facts: Json, bas
 
 
 def challenge_callback(c: Connection, challenge_id: str, notice: ClaimedDelivery, base_url: str = "") -> None:
-    """Queue a challenge to a callback's address, unless a delivery with this id exists."""
+    """Queue a challenge to the address of the callback `notice`, unless the challenge `challenge_id` exists."""
     now = read_clock(c)
     job_id = notice.payload["data"]["job_id"]
     facts = {"job_id": job_id, "challenge": token_urlsafe(TOKEN_BYTES)}
