@@ -37,7 +37,7 @@ NEEDED = frozenset({"experiment", "method", "methodology", "seed", "evidence_dig
 
 @dataclass(frozen=True)
 class RerateResult:
-    """A rating and, by version of the methodology, its new rating or the reason why there is none."""
+    """A rating (`before`); `after` has its new rating, or the reason why there is none, by methodology version."""
 
     name: str
     before: RatingDocument
@@ -49,7 +49,7 @@ def rerate_database(
 ) -> int:
     """Rate stored evidence by a version of the methodology and store the result with each rating.
 
-    `names` are ids of ratings; if empty, all ratings whose method the version knows and that lack its letter.
+    `names` are ids of ratings; if empty, all ratings not yet rated by this version, if it knows their method.
     `methodologies` replace the shipped ones. Return 0, or 69 if some rating could not be rated again from its evidence.
 
     Raise `SpecificationError` if the version or a rating does not exist, or the version does not know its method.

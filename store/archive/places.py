@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 @contextmanager
 def _open_bucket(location: str) -> Iterator[tuple[ModuleType, object]]:
-    """Yield the module obstore, and its store for ``s3://…`` with the keys and endpoint in ``AWS_…`` variables."""
+    """Yield the package obstore, and its client of the bucket ``s3://…``, configured by the variables ``AWS_…``."""
     try:
         import obstore.store
     except ImportError:

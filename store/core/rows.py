@@ -175,7 +175,7 @@ def holds(c: Connection, column: ColumnElement[str], *texts: str) -> ColumnEleme
 
 
 def about_target(table: Table, q: str | None, kind: str | None) -> list[ColumnElement[bool]]:
-    """Return the conditions that a row's ``target`` is of a kind, and has `q` in its name or address; ``None``: any."""
+    """Return conditions: a row's ``target`` is of this `kind`, and its name or address contains `q` (``None``: any)."""
     conditions: list[ColumnElement[bool]] = []
     if kind is not None:
         conditions.append(json_part(table.c.target, "kind") == kind)

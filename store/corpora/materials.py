@@ -33,7 +33,7 @@ def new_item(item: CorpusItem, provenance: Json) -> NewItem:
 
 
 def as_item(sentence: Sentence, words: StereotypeWords, provenance: Json) -> NewItem | str:
-    """Convert a sentence to an item with its terms and counterpart; if it breaks the rules, return why."""
+    """Convert a sentence to an item with its terms and counterpart; if it does not follow `words`, return why."""
     item = item_of(sentence, words)
     return item if isinstance(item, str) else new_item(item, provenance)
 

@@ -258,7 +258,7 @@ def notes_of(tallies: Sequence[ColumnTally], columns: Sequence[Column]) -> Itera
 
 
 def _value_counts(count_of: dict[Any, int], text_of: Mapping[Any, str]) -> list[dict[str, Any]] | None:
-    """Return `Column.values`: value, count and, if it is not ``str(value)``, text; ``None`` for many or long values."""
+    """Return `Column.values`: value, count and, unless it is ``str(value)``, text of each; ``None`` if many or long."""
     if len(count_of) > MOST_LISTED or any(isinstance(value, str) and len(value) > LONGEST_LISTED for value in count_of):
         return None
     return [

@@ -102,7 +102,7 @@ def _digest_of_file(file: BinaryIO) -> str:
 
 
 def _code_rows(rows: TableFile, codings: Sequence[_Coding], on_rows: Callable[[int], None] | None) -> array[int]:
-    """Read all rows, and code the cells of the used columns; return the number of the line of each row."""
+    """Read all rows, and add the cells of the used columns to `codings`; return the number of each row's line."""
     lines = array("i")
     numbered_rows: Iterable[tuple[int, Sequence[Field]]] = rows
     for line, row in numbered_rows:
@@ -135,7 +135,7 @@ class _Coding:
 
     @property
     def cells(self) -> list[Field]:
-        """The different texts (and numbers), each at the index that is its code."""
+        """The different cells, each at the index that is its code."""
         return list(self._code_of)
 
     @property

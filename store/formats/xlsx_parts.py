@@ -291,7 +291,7 @@ class Sheet:
 
     # ------------------------------------------------------------------------ rows and cells
     def _begin_row(self, attributes: Attributes) -> int:
-        """Begin a row; return the number of digits of its number, with which references of its cells (``B12``) end."""
+        """Begin a row; return how many digits its row number has, so that ``B12`` can be split into column and row."""
         number = _parse_integer(attributes["r"]) if "r" in attributes else self._row_number + 1
         if not self._row_number < number <= MOST_ROWS:
             _refuse_damaged(f"row {number} comes after row {self._row_number}")

@@ -24,7 +24,7 @@ CANDIDATES = 25
 
 @dataclass(frozen=True)
 class NewComposition:
-    """Fields of a new composition; its document has no ``id`` and ``created_at`` yet."""
+    """A new composition (a chain of services with its inferred letter); its document lacks ``id``, ``created_at``."""
 
     tenant: str
     visibility: str
@@ -55,7 +55,7 @@ def add(c: Connection, new_composition: NewComposition) -> StoredComposition:
 
 
 def find(c: Connection, composition_id: str, tenant: str | None) -> StoredComposition | None:
-    """Read a composition of the tenant, or a public or unlisted one; return ``None`` for any other.
+    """Read a composition of the tenant, or a public or unlisted composition; return ``None`` for any other.
 
     Other tenants can read it only while they can read every rating that it shows.
     """

@@ -98,7 +98,7 @@ def _read_newest(c: Connection, id_query: Select[tuple[str]], *ranks: ColumnElem
 def _rating_from_row(
     *, read_at: int, owner: str | None, objects: bool | None, since: int | None, **row: Any
 ) -> DatedRating:
-    """Build a `DatedRating`; `objects`: the host's owner objects; `since`: time of a change that a watch noticed."""
+    """Build a `DatedRating`; `owner` is the tenant that owns the host, `since` the time of a noticed change, if any."""
     rating = StoredRating(**row)
     changed_since = None if since is None else iso(since)
     current_standing = replace(standing.standing(rating, owner), changed_since=changed_since)

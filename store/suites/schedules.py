@@ -207,7 +207,7 @@ class ScheduledRun:
 
 @dataclass(frozen=True)
 class Bounds:
-    """The operator's limits: unfinished jobs per tenant; pauses in seconds after a target's job and a watch's run."""
+    """The operator's limits: unfinished jobs of a tenant; seconds of rest after a target's job, and a watch's run."""
 
     max_active: int
     cooldown_s: float

@@ -97,7 +97,7 @@ def watched_rating(c: Connection, rating_id: str, tenant: str) -> StoredRating:
 
 
 def _latest_rating(c: Connection, rating_id: str, tenant: str) -> tuple[StoredRating, Change | None]:
-    """Return a rating's newest re-rating, or else the rating; and the latest change, if it has no re-rating yet."""
+    """Return the newest re-rating of a rating (or itself), and the change that is not rated again yet (or ``None``)."""
     rating = ratings.find(c, rating_id, tenant)
     if rating is None or rating.tenant != tenant:
         raise WatchUnfit(f"you have no rating {rating_id}")
@@ -166,7 +166,7 @@ def watch_job(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> N
 
 
 def repeat_job(c: Connection, rating: StoredRating, key_id: str | None) -> NewJob:
-    """Return a new job for the request of a rating, with a new seed and without its secret test items.
+    """Return a new job for the request of a rating, with a new seed and without unpublished (held-back) words.
 
     Raise `WatchUnfit` if that rating's job had an author or judge, or its own secret, or its target changed since;
     other errors as `describe_now`.
@@ -208,7 +208,7 @@ def runs_of(c: Connection, watch: Watch) -> tuple[list[SentinelRun], list[int]]:
 
 
 def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
-    """Store a run, test it with the earlier ones and end its job; at the first alarm, have the service rated again."""
+    """Store a run, test it with the earlier runs, end its job; if they first show a change, add a job to rate again."""
     job = jobs.hold(c, claim)
     watch, now = Watch(**(claim.job.experiment or {})), read_clock(c)
     lock_transaction(c, f"watch:{watch.rating}")
@@ -230,7 +230,7 @@ def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
 
 
 def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int, now: int) -> str | None:
-    """Mark a rating as changed, write the notice and add a re-rating, unless done before; return the new job's id."""
+    """Unless done before: record and announce a change (since `since`), add a re-rating, and return its job's id."""
     query = select(service_changes.c.rating_id).where(service_changes.c.rating_id == watch.rating)
     rating = ratings.find(c, watch.rating, job.tenant)
     if c.execute(query).first() is not None or rating is None:
