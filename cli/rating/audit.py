@@ -71,7 +71,7 @@ def read_and_count(path: Path, columns: NamedDecisions, **options: Any) -> dict[
 
 
 def audit_here(options: AuditOptions, settings: Settings, display: OutputOptions) -> Exit:
-    """Audit a file: name its columns and values, rate it, print the report, and return the exit code."""
+    """Audit a file: print its columns and values, rate its decisions, print the report, and return the exit code."""
     display.check()
     method = method_of_audit(options)
     columns = method.references().decisions

@@ -86,7 +86,7 @@ class Archived:
     size: int
 
     def rows(self) -> list[JsonObject]:
-        """Read the rows; raise `EvidenceArchived` if they cannot be read, or were altered."""
+        """Read the job's rows from the file; raise `EvidenceArchived` if they cannot be read, or were altered."""
         problem = ", which was altered"
         try:
             tar_members = read(self.location, self.file, self.start, self.size)

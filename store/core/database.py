@@ -208,7 +208,7 @@ class _PostgresBackend:
 
 
 class _SqliteBackend:
-    """Runs database functions on SQLite: `READING_THREADS` threads read, one writes; a cancelled caller ends none."""
+    """Runs database functions on SQLite: `READING_THREADS` threads read, one writes; a function always ends."""
 
     def __init__(self, database: Database, read_wait_s: float, write_wait_s: float) -> None:
         self._database = database

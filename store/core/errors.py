@@ -181,7 +181,7 @@ class TooManyWebhooks(StoreError):
 
 
 class WatchUnfit(StoreError):
-    """A rating cannot be watched (asked again on a schedule, to notice that its service changed) now: HTTP 409."""
+    """A rating cannot be watched now (its questions repeated, to notice that the service changed): HTTP 409."""
 
     code = "schedule-unfit"
 

@@ -137,7 +137,7 @@ def page(
 
 
 def counts(c: Connection, corpus_id: str) -> list[tuple[str | None, str, int]]:
-    """Count a corpus's items by term (a sentence's: its attribute term) and source; list (term, source, number)."""
+    """Count a corpus's items by source and term (of a sentence, its attribute term); list (term, source, number)."""
     term = func.coalesce(corpus_items.c.attribute_term, corpus_items.c.term)
     query = select(term, corpus_items.c.source, func.count()).where(*_present_conditions(corpus_id))
     return [tuple(row) for row in c.execute(query.group_by(term, corpus_items.c.source).order_by(term))]

@@ -177,7 +177,7 @@ class QueueState:
     """By tenant, for up to `MOST_COUNTED`: number of due jobs (at most `MOST_COUNTED`), and start of its latest job."""
 
     def position(self, tenant: str, jobs_ahead: int) -> int:
-        """Return the position of a tenant's job with `jobs_ahead` jobs of the tenant before it.
+        """Return the position in the queue of a tenant's job that `jobs_ahead` jobs of the same tenant precede.
 
         1 is the next job; `MOST_COUNTED` + 1 is any later position.
         """

@@ -348,7 +348,7 @@ _ANSWERED_COLUMNS: dict[str, Any] = {"status": "succeeded", "stage": "rated", "n
 
 
 def add(c: Connection, new_job: NewJob) -> Job:
-    """Add a queued job, due at once; the reconciler finds its row and dispatches it."""
+    """Add a queued job, due at once; the reconciler, which polls the table, announces it to workers."""
     return add_all(c, [(new_job, None)])[0]
 
 
