@@ -66,7 +66,7 @@ def rerate_database(
 
 
 def rerate_export(file: Path, version: str, methodologies: Methodologies | None = None) -> int:
-    """Rate the evidence of an export by a version, without a database; return as `rerate_database` does.
+    """Rate the evidence of an export by a methodology version, without a database; return as `rerate_database` does.
 
     Raise `SpecificationError` if the file cannot be read, the version does not exist or does not know the method, or
     the rules that the rating was made under were removed; raise `CertificateError` if the file was altered or cut.

@@ -166,7 +166,7 @@ class AsyncDatabase:
 
 
 class _PostgresBackend:
-    """Runs database functions on Postgres (asyncpg); if the caller of a function is cancelled, it is rolled back."""
+    """Runs functions on Postgres (asyncpg); a function is rolled back if the task that waits for it is cancelled."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._writer = engine
@@ -208,7 +208,7 @@ class _PostgresBackend:
 
 
 class _SqliteBackend:
-    """Runs database functions on SQLite: `READING_THREADS` threads read, one writes; a function always ends."""
+    """Runs functions on SQLite: `READING_THREADS` threads read, one writes; a running function is never cancelled."""
 
     def __init__(self, database: Database, read_wait_s: float, write_wait_s: float) -> None:
         self._database = database

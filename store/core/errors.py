@@ -108,7 +108,7 @@ class SigningUnavailable(StoreError):
 
 
 class OtherHead(StoreError):
-    """A log grows from another number of entries than `size`, the last that this witness has cosigned: HTTP 409."""
+    """A log sends a witness its growth from another size than `size`, the last that was cosigned: HTTP 409."""
 
     code = "other-head"
 

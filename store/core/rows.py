@@ -65,7 +65,7 @@ class Rows(list[T]):
 
 
 def limit_rows(rows: Iterable[RowMapping], build: Callable[[RowMapping], T]) -> Rows[T]:
-    """Return a page of built rows; it ends, with `cut` set, where their total `weight` exceeds `MOST_WEIGHT`."""
+    """Return rows, converted by `build`, as a page; it is `cut` where their total `weight` exceeds `MOST_WEIGHT`."""
     page, total_weight = Rows[T](), 0
     for row in rows:
         page.append(build(row))

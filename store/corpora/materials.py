@@ -39,7 +39,7 @@ def as_item(sentence: Sentence, words: StereotypeWords, provenance: Json) -> New
 
 
 def author_of(description: Json) -> JsonObject:
-    """Return what the items that a service wrote or drew record about it: its name, host, protocol and model."""
+    """Return what a generated item records about the service that made it: its name, host, protocol and model."""
     # the part before @ may be a password; an author without an address is named by its protocol
     host = urlsplit(str(description.get("base_url") or "")).netloc.rpartition("@")[2] or description["protocol"]
     model = (description.get("settings") or {}).get("model")

@@ -117,7 +117,7 @@ def _code_rows(rows: TableFile, codings: Sequence[_Coding], on_rows: Callable[[i
 
 
 class _Coding:
-    """A column as integers, equal for equal cells; 0: empty. Cells are compared as texts, or numbers if no maximum."""
+    """A column as codes: 0 for an empty cell, else one for each different text or, without `max_values`, number."""
 
     def __init__(self, name: str, column_index: int, max_values: int | None) -> None:
         self.name, self.column_index, self._max_values = name, column_index, max_values
@@ -140,7 +140,7 @@ class _Coding:
 
     @property
     def all_codes(self) -> Integers:
-        """Codes of all rows, in their order."""
+        """Codes of the column's cells, in the order of the rows."""
         return np.frombuffer(self.codes, dtype=np.int32).astype(np.int64)
 
 

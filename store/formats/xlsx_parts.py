@@ -166,7 +166,7 @@ class Workbook:
         return meaning_by_style
 
     def _shared_texts(self, part: str) -> Iterator[str]:
-        """Yield the shared texts; the pronunciation of Japanese texts is left out."""
+        """Yield the texts to which cells refer by their index; the pronunciation of Japanese texts is left out."""
         complete_texts: list[str] = []
         text, is_in_text, is_phonetic = "", False, False
 

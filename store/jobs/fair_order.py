@@ -149,7 +149,7 @@ QUEUE = jobs.alias("queue")
 
 
 def jobs_before(tenant: ColumnElement[str], *earlier: ColumnElement[bool]) -> ScalarSelect[int]:
-    """Return a subquery that counts, to `MOST_COUNTED`, a tenant's queued jobs that meet `earlier` (about `QUEUE`)."""
+    """Return a subquery: how many of a tenant's queued jobs (`QUEUE`) meet `earlier`, counted up to `MOST_COUNTED`."""
     earlier_jobs = select(QUEUE.c.id).where(QUEUE.c.status == "queued", QUEUE.c.tenant == tenant, *earlier)
     return select(func.count()).select_from(earlier_jobs.limit(MOST_COUNTED).subquery()).scalar_subquery()
 
@@ -238,7 +238,7 @@ def starts_in_s(tenant: str, jobs_ahead: int, position: int, queue: QueueState, 
 
 
 def _wait_s(jobs_ahead: int, running: Sequence[RunningJob], slots: int, mean_s: float | None) -> float | None:
-    """Return the seconds until a slot of `slots` is free for a job after `jobs_ahead` others; ``None`` if unknown."""
+    """Return the seconds until one of `slots` slots is free for a job after `jobs_ahead` others; ``None``: unknown."""
     free_slots = slots - len(running)
     if jobs_ahead < free_slots:
         return 0.0

@@ -81,9 +81,9 @@ def claim_next(
 ) -> Claim | None:
     """Claim the job whose lease expired first; if there is none, the next job in the fair order (`fair_order`).
 
-    `job_id` is the job that a message announced; the worker may get another. If this other job has an expired lease,
-    or no message of its own, `job_id` is announced again. Jobs with expired leases come first, because their own
-    messages are behind those of all waiting jobs. See `claim` for the other parameters.
+    `job_id` is the job that a message announced; the worker may get another. `job_id` is announced again if that other
+    job has an expired lease or no message of its own, or if no job can start. Jobs with expired leases come first,
+    because their own messages are behind those of all waiting jobs. See `claim` for the other parameters.
     """
     _serialise_claims(c)
     has_expired = and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms())

@@ -15,7 +15,7 @@ from store.ratings.tables import ratings
 
 @dataclass(frozen=True)
 class Step:
-    """A rating, and the tenant's previous rating by the same method for the same attribute that was not withdrawn.
+    """A rating, and its tenant's previous rating by the same method for the same attribute, without withdrawn ones.
 
     `previous` is ``None`` for the first rating and for a withdrawn rating.
     """

@@ -29,7 +29,7 @@ _NEWEST_IS_WITHDRAWN: ColumnElement[int] = func.first_value(ratings.c.withdrawn_
 
 @dataclass(frozen=True)
 class DatedRating:
-    """A rating, if any, with its `Standing` (whose it is); `at` is the time of the query in milliseconds since 1970.
+    """A rating, if any, with its `Standing` (who requested it); `at` is the time of the query, in ms since 1970.
 
     `objects` says whether the owner of the host objects to the rating. Without a rating, `at` is 0.
     """

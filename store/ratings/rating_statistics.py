@@ -29,7 +29,7 @@ def distribution(
     model: str | None = None,
     part: Conditions = WHOLE,
 ) -> Counter[tuple[str, str, str, str]]:
-    """Count ratings by (kind, attribute, method, letter): the newest of each service, method and attribute.
+    """Count, by (kind, attribute, method, letter), the newest rating of each service, method and attribute.
 
     Only valid public ratings count; of a service with an address, only those that a look-up by address may return, by
     the most trusted class of requesters that rated it (`store.ratings.standing`). `part` are further conditions.

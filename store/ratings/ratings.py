@@ -118,7 +118,7 @@ class StoredRating(Summary):
 
     @cached_property
     def rating(self) -> RatingDocument:
-        """`document` as a `RatingDocument`, with the components of its method."""
+        """`document`, parsed as a `RatingDocument` with components of the classes of its method."""
         return rating_of(self.document)
 
     @property
@@ -212,7 +212,7 @@ def service_key(target: Mapping[str, Any]) -> str | None:
 
 
 def key_of_digest(digest: str) -> str:
-    """Return the key of a service whose description has a digest."""
+    """Return the key of the service whose description has this digest: its first `KEY_DIGITS` digits."""
     return digest.removeprefix("sha256:")[:KEY_DIGITS]
 
 

@@ -88,7 +88,7 @@ def publish_new_rating(c: Connection, rating: StoredRating) -> None:
 def _check_people(c: Connection, rating: StoredRating) -> None:
     """Raise `HoldsPeople` if others could learn small counts of people from a rating, alone or with another rating.
 
-    Small counts are masked, but the difference to a rating that counts the same file by other columns could show them.
+    They are masked, but a comparison with a rating that counts the same file by other columns could reveal them.
     """
     if not method_of(rating.document).holds_people:
         return

@@ -62,7 +62,7 @@ class Standing:
 class RatingFacts:
     """The facts in a rating's row that every list shows. Times are milliseconds since 1970.
 
-    `host` is that of the target in the form in which look-ups compare it (`store.targets.domains.host_of`).
+    `host` is the target's host, in the form that look-ups compare (`store.targets.domains.host_of`).
     """
 
     id: str

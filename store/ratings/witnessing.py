@@ -33,7 +33,7 @@ def _address_without_scheme(public_url: str | None, path: str) -> str | None:
 
 
 def keep(c: Connection, origin: str, size: int, witness: str, line: str) -> None:
-    """Store a verified cosignature of a log (`line`); `witness` is the verifier key. A second by it is ignored."""
+    """Store a verified cosignature (`line`) of a log of `size` entries, once for each verifier key (`witness`)."""
     row = {"origin": origin, "size": size, "witness": witness, "line": line, "created_at": now_ms()}
     c.execute(insert_into(c, cosignatures).values(row).on_conflict_do_nothing())
 

@@ -274,7 +274,7 @@ def replace(
     *,
     paused: bool | None = None,
 ) -> StoredSchedule | None:
-    """Change a schedule, which keeps what is ``None``; return ``None`` if the tenant has no such schedule.
+    """Change those fields of a schedule that are not ``None``; return ``None`` if the tenant has no such schedule.
 
     If the recurrence changes or a pause ends, the next run is computed from now, without missed runs. Raises as `add`.
     """

@@ -202,7 +202,7 @@ def rating_documents(c: Connection, rating_ids: Collection[str]) -> dict[str, Ra
 
 
 def reusable_work(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) -> dict[str, ReusableWork]:
-    """Read existing work by request digest; ratings in it are at most `max_age_s` seconds old (0: no ratings)."""
+    """Read the work for equal requests, by request digest; ratings in it are up to `max_age_s` old (0: no ratings)."""
     # both queries are ascending by time, so that newer rows replace older ones
     facts_by_digest: dict[str, JsonObject] = {digest: {} for digest in digests}
     if max_age_s > 0:

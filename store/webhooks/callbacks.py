@@ -75,7 +75,7 @@ def _may_be_sent(c: Connection, delivery: ClaimedDelivery, base_url: str) -> boo
 
 
 def _count_unanswered(c: Connection, delivery: ClaimedDelivery) -> Counter[str]:
-    """Count the tenant's unanswered challenges of callback hosts from the last `AGAIN_MS`, by state."""
+    """Count, by state, the challenges that callback hosts have not answered, sent for the tenant in `AGAIN_MS`."""
     to_callbacks = (deliveries.c.tenant == delivery.tenant, deliveries.c.webhook_id.is_(None))
     is_recent_challenge = (deliveries.c.type == CHALLENGE, deliveries.c.created_at > delivery.claimed_at - AGAIN_MS)
     query = select(deliveries.c.state, func.count().label("challenges")).where(*to_callbacks, *is_recent_challenge)

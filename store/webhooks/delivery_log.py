@@ -80,7 +80,7 @@ def page(
 
 
 def redeliver(c: Connection, delivery_id: str, receiver: Receiver, url: str | None = None) -> Delivery | None:
-    """Queue a delivery again, due at once, with the same webhook-id, to `url` if given; ``None`` if there is none.
+    """Queue a delivery again, due at once, with the same webhook-id, to `url` if given; ``None``: no such delivery.
 
     The usual maximum number of attempts still applies, but at least one more is made. If an attempt is running, the
     next attempt follows after it.

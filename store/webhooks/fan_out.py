@@ -46,7 +46,7 @@ class _Message:
 
 @dataclass(frozen=True)
 class HandedOver:
-    """Result of a fan-out.
+    """Result of `hand_over`, which turns notices into deliveries.
 
     `closed` is the number of closed notices. Notices in `malformed` had no valid payload; they were closed without
     a delivery, so that they do not block others.
