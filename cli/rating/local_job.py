@@ -194,7 +194,7 @@ def _exchange_printer(request: Json) -> Callable[[Exchange], None]:
 def _show_progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, int], None], Callable[[], None]]]:
     """Show the progress of a rating: a bar on a terminal, else a line every `SECONDS_BETWEEN_LINES` seconds.
 
-    Yields a function to call with the numbers of questions asked and expected, and one to call every second or so.
+    Yields two functions: to call with the numbers of questions asked and expected, and to call about every second.
     """
     if notes.is_terminal:
         columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

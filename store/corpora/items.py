@@ -124,7 +124,7 @@ def page(
 ) -> list[StoredItem]:
     """List the items of a corpus in order, after position `after` (0: from the start).
 
-    Only items with `q` in their text or picture's term (ignoring case), and exactly `term` among their terms, if given.
+    Filters: `q` is contained in the text or in a picture's term, ignoring case; `term` equals one of an item's terms.
     """
     columns = corpus_items.c
     filters = equal(corpus_items, source=source)

@@ -292,7 +292,7 @@ _EXISTING_WORK = select(
 
 
 def existing_work(c: Connection, tenant: str, request_digest: str, max_age_s: int, max_active: int) -> ExistingWork:
-    """Read what may answer a request (ratings to `max_age_s` old; 0: none); count unfinished jobs to `max_active`."""
+    """Read what may answer a request (ratings at most `max_age_s` old; 0: none), and count jobs up to `max_active`."""
     values = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": max_active}
     return ExistingWork(*c.execute(_EXISTING_WORK, values).one())
 

@@ -64,8 +64,8 @@ class NewRating:
 class Summary(RatingFacts):
     """A rating's row without its document, for lists.
 
-    `requester`, `host_proved` and `description` are as in `Standing`, but at the time of the rating; ``None`` if an old
-    version of Assay made the rating. `host_proved` is also ``None`` for a target without an address.
+    `requester` and `host_proved` are as in `Standing`, but at the time of the rating. They and `description` are
+    ``None`` if an old version of Assay made the rating; `host_proved` also for a target without an address.
     """
 
     job_id: str

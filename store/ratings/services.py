@@ -145,10 +145,10 @@ def newest(
     language: str | None = None,
     part: Conditions = WHOLE,
 ) -> list[NewestRating]:
-    """Return, for each service of a kind, the newest rating by its most trusted requesters that `tenant` may list.
+    """Return the newest rating of each service of a kind, among the ratings that `tenant` may list.
 
-    With a `language`, only ratings in this language alone count. If all requesters of the most trusted class have
-    withdrawn their newest rating, the service is left out. A service without an address is listed once per tenant.
+    Only the most trusted class of requesters counts; if all of them withdrew their newest rating, the service is left
+    out. With a `language`, only ratings in it alone count. A service without an address is listed once per tenant.
     """
     owners = current_owners()
     requester = standing.rank(owners.c.tenant, service_ratings)

@@ -166,7 +166,7 @@ def watch_job(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> N
 
 
 def repeat_job(c: Connection, rating: StoredRating, key_id: str | None) -> NewJob:
-    """Return a new job for the request of a rating, with a new seed and without unpublished (held-back) words.
+    """Return a new job for the request of a rating, with a new seed and without unpublished (held-back) material.
 
     Raise `WatchUnfit` if that rating's job had an author or judge, or its own secret, or its target changed since;
     other errors as `describe_now`.
