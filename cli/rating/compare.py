@@ -98,7 +98,7 @@ ABSENT = "–"
 
 
 def show_side_by_side(files: Sequence[Path], without: Sequence[str], *, vote: bool, as_json: bool) -> None:
-    """Print letters of ratings by part, and overall: by the worst part or by `vote`, and also without some parts."""
+    """Print letters by part, and overall by the worst part or by `vote`: of all parts, and `without` some of them."""
     aggregation: Literal["worst", "vote"] = "vote" if vote else "worst"
     comparison = side_by_side_document([read_rating(file) for file in files], without, aggregation)
     if as_json:

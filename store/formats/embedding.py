@@ -250,7 +250,7 @@ def _word2vec_blocks(file: BinaryIO) -> Iterator[tuple[list[str], NDArray[np.flo
 
 
 def _read_header(file: BinaryIO) -> tuple[int | None, int]:
-    """Read the header ``words dims``; if there is none, go back to the start and return ``(None, 0)``."""
+    """Read the first line if it has the numbers (of words, of dimensions); else go back and return ``(None, 0)``."""
     start = file.tell()
     numbers = file.readline(64).split()  # a header is shorter than 64 bytes
     if len(numbers) == 2 and all(number.isdigit() and len(number) < 10 for number in numbers):

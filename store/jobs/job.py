@@ -52,7 +52,7 @@ class Event:
 
 
 def append(c: Connection, job_id: str, type: str, data: Json, *, fence: int) -> None:  # noqa: A002
-    """Append an event of claim number `fence` (0: none). The caller has locked the job, so that ids are in order."""
+    """Append an event under the claim number `fence` (0: no claim). The caller has locked the job: ids are in order."""
     c.execute(insert(event_rows).values(job_id=job_id, type=type, data=dict(data), fence=fence, at=now_ms()))
 
 
@@ -292,7 +292,7 @@ _EXISTING_WORK = select(
 
 
 def existing_work(c: Connection, tenant: str, request_digest: str, max_age_s: int, max_active: int) -> ExistingWork:
-    """Read what may answer a request, and its tenant's load. Ratings are at most `max_age_s` old (0: no ratings)."""
+    """Read what may answer a request (ratings at most `max_age_s` old; 0: none), and count jobs up to `max_active`."""
     values = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": max_active}
     return ExistingWork(*c.execute(_EXISTING_WORK, values).one())
 
@@ -348,7 +348,7 @@ _ANSWERED_COLUMNS: dict[str, Any] = {"status": "succeeded", "stage": "rated", "n
 
 
 def add(c: Connection, new_job: NewJob) -> Job:
-    """Add a queued job, due at once; the reconciler finds its row and dispatches it."""
+    """Add a queued job, due at once; the reconciler, which polls the table, announces it to workers."""
     return add_all(c, [(new_job, None)])[0]
 
 

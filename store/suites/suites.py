@@ -106,7 +106,7 @@ class SuiteProgress:
 
 @dataclass(frozen=True)
 class ReusableWork:
-    """Existing work for a request: its newest fresh rating and its newest unfinished job (the twin), if any."""
+    """Work for an equal request: the newest rating that is not too old, and the newest unfinished job (the twin)."""
 
     rating_id: str | None = None
     rating_visibility: str | None = None
@@ -191,7 +191,7 @@ def tally(cells: Sequence[StoredCell]) -> SuiteProgress:
 
 
 def rating_documents(c: Connection, rating_ids: Collection[str]) -> dict[str, RatingDocument]:
-    """Read several ratings, of their components only the reasons, in one query; the caller may read all of them."""
+    """Read ratings by id in one query; their components have only reasons. The caller checks that they may be read."""
     if not rating_ids:
         return {}
     query = select(ratings.c.id, ratings.c.document).where(ratings.c.id.in_(rating_ids))
@@ -202,7 +202,7 @@ def rating_documents(c: Connection, rating_ids: Collection[str]) -> dict[str, Ra
 
 
 def reusable_work(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) -> dict[str, ReusableWork]:
-    """Read existing work by request digest; ratings in it are at most `max_age_s` seconds old (0: no ratings)."""
+    """Read the work for equal requests, by request digest; ratings in it are up to `max_age_s` old (0: no ratings)."""
     # both queries are ascending by time, so that newer rows replace older ones
     facts_by_digest: dict[str, JsonObject] = {digest: {} for digest in digests}
     if max_age_s > 0:
