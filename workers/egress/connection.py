@@ -118,7 +118,7 @@ class Listener(ResponseHandler):
             self._fail_and_abort(failure)
 
     def pause_reading(self) -> None:
-        """Pause reading, and close the connection after the response: its end in the buffered bytes is unknown."""
+        """Pause reading; close the connection after the response, as buffered bytes may hold more than its end."""
         self.force_close()
         super().pause_reading()
 

@@ -124,7 +124,7 @@ class ExemptHosts:
         self._addresses[origin.host, origin.port] = [str(address)]
 
     def check(self, origin: Origin, addresses: Sequence[Address]) -> None:
-        """Raise `CallFailed` ``connect`` if an exempt host now has other addresses; a retry observes host limits."""
+        """Raise `CallFailed` ``connect`` if an exempt host has other addresses now; for a retry, it is not exempt."""
         key = (origin.host, origin.port)
         if self._is_exempt.get(key) and not within(addresses, self.networks):
             self._is_exempt[key] = False
