@@ -335,7 +335,7 @@ def check_target(target_fields: Json, allow: Sequence[Network], *, scraping: boo
 
 
 def _check_link(link: Link, field_path: str, allow: Sequence[Network]) -> None:
-    """Validate a link of a chain; the secret of a saved link is stored with its target."""
+    """Validate a link of a chain, except the secret of a saved link, which was validated with its target."""
     target_fields = link.fields() if link.id is not None else {**link.fields(), "secret": None}  # other links have none
     try:
         if link.protocol in {Chain.protocol, Uploaded.protocol} or not find_protocol(link.protocol).reproducible:

@@ -149,7 +149,7 @@ class PredictorExamination(Examination):
         )
 
     async def _answers_one_by_one(self) -> dict[Prediction, Any]:
-        """Ask questions, each in its own call, until enough answers differ; return the answers by question."""
+        """Ask questions, each in its own call, until there are enough answers that are not all alike; return them."""
         answers: dict[Prediction, Any] = {}
         failures: list[Failure] = []
         for question in self._questions:

@@ -37,7 +37,7 @@ _TYPES: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Preset:
-    """Protocol defined by settings of another protocol; its facts are those of `workers.targets.adapter.Adapter`."""
+    """Protocol defined by settings of another protocol; `workers.targets.adapter.Adapter` explains the other fields."""
 
     protocol: str
     summary: str
@@ -62,7 +62,7 @@ class Preset:
         return frozenset(self.by_kind)
 
     def settings_type(self, base: type) -> type:
-        """Return a class with the preset's parameters and the base protocol's settings, for lists and schemas."""
+        """Return a class with the preset's parameters and the base protocol's settings, from which a schema is made."""
         members = {
             parameter.name: (parameter.type, field(default=parameter.default)) for parameter in fields(self.parameters)
         }

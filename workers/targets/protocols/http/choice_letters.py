@@ -97,7 +97,7 @@ def completed_by_letter(ask: Choose, instruction: str) -> str:
 
 
 def first_line(text: str) -> str:
-    """Return thoughts and the first line after them, with its end; a model that goes on may add its own questions."""
+    """Return a text up to the end of the first line after its thoughts; the model may go on with other questions."""
     answer = without_thoughts(text)
     return text.removesuffix(answer) + next((line for line in answer.splitlines(keepends=True) if line.strip()), "")
 
@@ -121,7 +121,7 @@ def bare_letter(text: str) -> bool:
 def letter_in_cut(answer: str, options: Sequence[str]) -> int | None:
     """Return the index of the option that an answer chooses, although it was cut off at its limit of tokens.
 
-    A letter at the beginning counts before a stop, and so do whole lines; "I would say A" could go on.
+    A letter at the beginning counts if a stop follows, as do whole lines; "I would say A" could have gone on.
     """
     text = normalise_answer(without_thoughts(answer))
     choice = letter_in(text, options)

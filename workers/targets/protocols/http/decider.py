@@ -96,7 +96,7 @@ class Decider(Adapter):
         return reply
 
     async def _ask_every_system(self, question: str, reading: Reading, key: str | None) -> Reply:
-        """Ask with every system prompt; return the scores by label and, with several prompts, the prompt's number."""
+        """Ask with every system prompt; return a number, or scores by label (and prompt number, if there are more)."""
         scores: dict[str, float] = {}
         for index, model in enumerate(self._models):
             system = "" if self._sends_system else self.decision.systems[index]  # not repeated in the prompt
