@@ -37,7 +37,7 @@ class JobLedger:
             jobs.stage(connection, self.claim, stage)
 
     def recall(self, units: Sequence[str]) -> dict[str, Observation]:
-        """Read the observations of the probes with these ids (`Probe.unit`) that an earlier attempt stored."""
+        """Read the observations that an earlier attempt stored, by id; `units` are the probes' ids (`Probe.unit`)."""
         with self.context.database.read() as connection:
             return observations.recall(connection, self.claim.job.id, units)
 

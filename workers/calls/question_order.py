@@ -131,7 +131,7 @@ def _swap_until_separate(
 ) -> bool:
     """Exchange random positions until versions of an item are `gap` calls apart, and none too early; return success.
 
-    `positions` has each question's position, and is changed in place; `earliest` its first allowed call.
+    `positions` has each question's position, `per_call` to a call, and is changed in place; `earliest` its first call.
     """
     position_of, question_at = positions.tolist(), np.argsort(positions).tolist()
 

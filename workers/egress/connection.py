@@ -100,7 +100,7 @@ class Listener(ResponseHandler):
             self._fail_and_abort(CallFailed("too-large", f"{self._name} sent much more framing than content"))
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Process the end of the connection: after an error, a body without a length is incomplete."""
+        """Process the end of the connection; if an error ended it, a body of unknown length is incomplete."""
         if exc is not None:
             self.set_exception(exc)
         super().connection_lost(exc)

@@ -64,7 +64,7 @@ def sign_due(database: Database, vault: Vault) -> int:
 
 
 class SigningWorker(BackgroundThread):
-    """Thread that signs ratings and asks the log's witnesses to cosign it, every ``settings.reconcile_s`` seconds."""
+    """Thread that signs ratings and has witnesses cosign the log of ratings, every ``settings.reconcile_s`` seconds."""
 
     name = "signing"
     join_s = 5.0

@@ -265,7 +265,7 @@ class TargetChecker:
         return questions_per_call(adapter, with_tightened_limits(valid_target).limits)
 
     def check_callback(self, url: str, field: str = "callback_url") -> None:
-        """Raise a `SpecificationError` that names the request's `field` if no notice may be sent to the URL in it."""
+        """Raise a `SpecificationError` if no notice may be sent to the URL in a request's `field`, which it names."""
         try:
             refuse_url(url, self._allow)
         except AddressRefused as refused:

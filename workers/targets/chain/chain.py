@@ -246,7 +246,7 @@ class Chain(Adapter):
 
 
 def _text_reply(ask: Ask) -> Reply:
-    """Wrap a question's text in a reply, the input of the first link; a failure if the question is no text."""
+    """Wrap a question's text in a reply, to be the first link's input; a failure if the question has no text."""
     match ask:
         case Translate(text=text) | Classify(given=str(text)) | Regress(given=str(text)):
             return Reply(text)

@@ -27,7 +27,7 @@ SUM_TOLERANCE = 1e-3
 
 
 def check_answers(answers: Sequence[Any]) -> list[str]:
-    """Compare the answers to different questions, which are vectors, numbers or classes; return notes.
+    """Compare the answers (vectors, numbers or classes) to different questions; return notes on what looks wrong.
 
     Raise `TargetUnfit` with the code ``vector-length``, ``constant`` or ``label-set``.
     """

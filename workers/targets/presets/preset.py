@@ -79,7 +79,7 @@ class Preset:
         return make_dataclass(base.__name__, member_list, kw_only=True, frozen=True, bases=(Strict,))
 
     def expand(self, kind: Kind, given_settings: Json) -> JsonObject:
-        """Return the settings of the base protocol: the filled templates of the preset, overridden by the request's.
+        """Return the settings of the base protocol: the preset's filled templates, overridden by `given_settings`.
 
         Raises `SpecificationError` for a missing or invalid parameter.
         """

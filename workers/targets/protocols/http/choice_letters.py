@@ -209,7 +209,7 @@ def _is_denial(text: str) -> bool:
 
 
 def _is_affirmed(text: str, text_outside: str, options: Sequence[str], index: int) -> bool:
-    """Return whether a text chooses the only option that it names, instead of rejecting or only mentioning it."""
+    """Return whether a text chooses the only option that it names (`index`), rather than reject or only mention it."""
     if negates(options[index]) and re.match(rf"\W*{re.escape(options[index])}\s*[,.;:!]", text, re.IGNORECASE):
         return True  # "No, she lacks experience."
     ordinals = "|".join(_ORDINALS[index::2]) if index < 2 else "(?!)"  # matches nothing

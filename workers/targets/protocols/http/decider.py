@@ -177,7 +177,7 @@ class Decider(Adapter):
 
 
 def _letter_reader(options: Sequence[str]) -> Callable[[ModelOutput], JsonObject]:
-    """Return a function that reads the chosen letter as the options' probabilities, 1 and 0 if they are unknown."""
+    """Return a function that reads each option's probability; if unknown, 1 for the chosen option, 0 for others."""
 
     def read_letter(output: ModelOutput) -> JsonObject:
         text = choice_letters.without_thoughts(output.text)
