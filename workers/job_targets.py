@@ -273,7 +273,7 @@ def retriable_statuses(*target_documents: Json | None) -> Iterator[int]:
 
 
 def announced(context: WorkerContext, job: Job) -> bool:
-    """Return whether the service could know that it is rated: by our user agent, or since the tenant owns its host."""
+    """Return whether the service could know that it is rated: by our user agent, or since its owner requested it."""
     if context.settings.user_agent is not None:
         return True
     urls = [url for link in _links(job.target) if (url := link.get("base_url"))]

@@ -30,7 +30,7 @@ from workers.job_targets import USUAL_PAIRS
 
 @dataclass(frozen=True)
 class WatchTask:
-    """Task of a run of a watch, which tests whether a service has changed: ask the chosen cases of a rating again."""
+    """Task of one run of a watch (repeated test whether a service has changed): ask chosen cases of a rating again."""
 
     rating: RatingDocument
     method: AnyMethod

@@ -195,7 +195,7 @@ class Driver:
 
     @contextlib.asynccontextmanager
     async def _without_other_versions_in_flight(self, probes: Sequence[Probe], slot: Slot) -> AsyncIterator[None]:
-        """Wait, with `slot` released, until no call in flight has another version of the probes' items to compare."""
+        """Run the block when no call in flight has other versions of the probes' items; free `slot` during a wait."""
         item_names = {item_name for probe in probes for item_name in probe.versions_of}
         if not item_names:
             yield
@@ -204,7 +204,7 @@ class Driver:
             await slot.release()  # the wait may be long; `_call` takes the slot again
         async with self._flight_ended:
             await self._flight_ended.wait_for(lambda: self._items_in_flight.isdisjoint(item_names))
-            self._items_in_flight |= item_names
+            self._items_in_flight |= item_names  # a service could compare two versions of an item
         try:
             yield
         finally:

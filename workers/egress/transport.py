@@ -269,7 +269,7 @@ class GuardedTransport:
         return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), **SESSION_OPTIONS)
 
     async def _exchange(self, origin: Origin, session: aiohttp.ClientSession, request: JsonObject) -> ReceivedResponse:
-        """Send a request once, and read its response until it exceeds ``read_bufsize`` bytes; translate all errors."""
+        """Send a request once, and read at most ``read_bufsize`` bytes of the response; turn errors into our own."""
         cap, body = request["read_bufsize"], bytearray()
         failure: Exception
         try:

@@ -37,7 +37,7 @@ TRANSIENT = frozenset(code for code, meaning in CODES.items() if meaning.retriab
 def end_badly(context: WorkerContext, claim: Claim, error: Exception) -> str:
     """Store a job's state after an error, and return it; nothing is stored if another worker has the job.
 
-    ``failed``, ``cancelled``, ``released`` (queued), ``resting`` (delayed), ``lease-lost`` or ``database-unavailable``.
+    It is ``failed``, ``cancelled``, ``released`` or ``resting`` (queued), ``lease-lost`` or ``database-unavailable``.
     """
     try:
         return _end_after_error(context, claim, error)
@@ -95,7 +95,7 @@ def _cool_down_or_fail(
 
 
 def _requeue(context: WorkerContext, claim: Claim, cooldown_s: float | None = None, reason: str | None = None) -> bool:
-    """Queue the job again; after a wait of `cooldown_s`, repeat failed questions. Return false if it was cancelled."""
+    """Queue the job again; if it waits `cooldown_s`, ask failed questions again. Return false if it was cancelled."""
     with context.database.write() as connection:
         if jobs.hold(connection, claim).cancel_requested:
             return False

@@ -64,7 +64,7 @@ def waiting_messages(app: Celery, connection: Connection) -> int:
 
 
 def _limit_answer_wait(connection: pyamqp.Connection) -> None:
-    """Limit the wait for each answer of RabbitMQ; `read_timeout` of the client does not."""
+    """Limit the wait for each answer of RabbitMQ, which the client's option `read_timeout` does not limit."""
     connection.transport.sock.settimeout(BROKER_TIMEOUT_S)
 
 

@@ -44,7 +44,7 @@ def collect(database: Database, job: Job, method: AnyMethod) -> tuple[Authored, 
 
 
 def keep(c: Connection, job: Job, authored_groups: Sequence[Authored]) -> None:
-    """Store each group in the rating's corpus; in a new one if the tenant does not own that or the items do not fit it.
+    """Store each group in the rating's corpus or, if the tenant does not own it or the items do not fit, in a new one.
 
     `c` is the connection of the transaction that ends the job, `authored_groups` the result of `collect`.
     """

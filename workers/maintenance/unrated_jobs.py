@@ -52,7 +52,7 @@ async def look_for_token(context: WorkerContext, claim: Claim) -> None:
 async def why_unproven(egress: Egress, domain: Domain) -> str | None:
     """Return the reason why a host does not serve the domain's token, or ``None`` if it does.
 
-    Http is used only if all addresses of the host are exempt from limits, in networks that the operator allows.
+    HTTP without TLS is tried only if all addresses of the host are in networks that the operator allows.
     """
     try:
         schemes = ("http", "https") if await egress.exempt(f"http://{domain.host}/", TIMEOUT_S) else ("https",)

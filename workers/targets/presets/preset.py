@@ -37,7 +37,7 @@ _TYPES: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Preset:
-    """Protocol defined by settings of another protocol; `workers.targets.adapter.Adapter` explains the other fields."""
+    """Protocol defined by settings of another one; `workers.targets.adapter.Adapter` explains the fields they share."""
 
     protocol: str
     summary: str

@@ -253,7 +253,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             return response
 
     def _parse_response(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:
-        """Extract an answer to each question, as the settings declare; all fail if `_unfinished_failure` says so."""
+        """Extract an answer to each question, as the settings declare; a failure for each if the text is unfinished."""
         origin, settings = response.origin, self.settings
         if settings.response == "text":
             refuse_events(response)
@@ -286,10 +286,10 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         """Return a failure if a model declined to answer, or if its text was cut and is no choice; else ``None``."""
         if self.settings.response == "events" and all(reason is None for reason in reasons):
             raise Misread("ended its stream before its text", "truncated")
-        if any(reason in self.settings.ended_declined for reason in reasons):
+        if any(reason in self.settings.ended_declined for reason in reasons):  # end reasons by which a model refuses
             return ModelFault("chose not to answer", "declined").reply(origin)
         if not isinstance(asks[0], Choose) and any(reason in self.settings.ended_cut for reason in reasons):
-            return ModelFault("stopped at its token limit", "cut-short").reply(origin)
+            return ModelFault("stopped at its token limit", "cut-short").reply(origin)  # a choice may have its letter
         return None
 
     def _validate_answer(self, answer: Any, ask: Ask, origin: str) -> Reply:
@@ -307,7 +307,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         raise AssertionError(ask.asks)  # pragma: no cover - refused before
 
     def _parse_prediction(self, answer: object, ask: Prediction, origin: str) -> Reply:
-        """Parse a prediction: convert texts to numbers, rescale, then parse the form; or parse the better document."""
+        """Parse a prediction: which document is better, or a class or number, converted from text and rescaled."""
         if self.settings.compares:
             documents = documents_of(content_of(ask)) or {}
             return comparison_of(answer, documents, self.settings.comparison, self.settings.labels, origin)

@@ -199,7 +199,7 @@ def _letter_of_line(line: str, count: int) -> int | None:
 
 
 def _is_denial(text: str) -> bool:
-    """Return whether a text denies the option that it names; in a long reason after it, only a retraction counts."""
+    """Return whether a text denies the option that it names; in a long reason for it, only a retraction counts."""
     lead = _LEADING_LETTER.match(text)
     verdict = text[lead.end() :] if lead else text
     has_reason = (

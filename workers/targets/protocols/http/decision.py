@@ -83,7 +83,7 @@ class Decision(Strict):
             raise SpecificationError("a number is read as text", "decision.reading")
 
     def _check_language(self) -> None:
-        """Validate that there is an instruction how to answer in the language."""
+        """Raise `SpecificationError` if there is no instruction for answers in the decision's language."""
         if self.language != ENGLISH:
             sentence_table(self.language, "decision.language")  # raises for an unknown language
             if not self.labels:

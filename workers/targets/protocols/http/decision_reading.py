@@ -220,7 +220,7 @@ def _label_pattern(label: str, labels: Sequence[str]) -> str:
 
 
 def _mentions(text: str, label: str, labels: Sequence[str]) -> bool:
-    """Return whether a text holds the words of a label; without its accent, "si" within a text is another word."""
+    """Return whether a text holds the words of a label; "si" counts only for the label "si", not for "sí"."""
     spellings = re.finditer(_label_pattern(label, labels), text, re.IGNORECASE)
     return any(match[0].casefold() != "si" or label.casefold() == "si" for match in spellings)
 
