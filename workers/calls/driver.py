@@ -42,7 +42,7 @@ class JobLedger:
             return observations.recall(connection, self.claim.job.id, units)
 
     def record(self, answers: Sequence[LedgerEntry], *, calls: int, expected: int) -> None:
-        """Store answers, add `calls` to the job's number of calls, set its number of `expected` probes; report both.
+        """Store answers, add `calls` to the job's calls, set its number of `expected` probes, and report the progress.
 
         Raise `LeaseLost` if another worker has claimed the job. May block; it is called from one thread at a time.
         """

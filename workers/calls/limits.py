@@ -288,7 +288,7 @@ class Lane:
         await self.traffic.start_cooldown(self.name, seconds)
 
     async def check_cooldown(self, delay_s: float) -> None:
-        """Raise `TargetCoolingDown` while calls are suspended; its time has up to `delay_s` / 10 more, at random."""
+        """Raise `TargetCoolingDown` while calls are suspended; a random part of `delay_s` / 10 is added to its time."""
         if (cooldown_s := await self.traffic.cooldown_s(self.name)) > 0:
             raise TargetCoolingDown(cooldown_s + float(self.rng.uniform(0, delay_s / 10)))
 

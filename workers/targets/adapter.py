@@ -126,7 +126,7 @@ IN_FLIGHT = 24
 
 
 def questions_per_call(adapter: Adapter, limits: Limits) -> int:
-    """Return the maximum number of questions in a call, so that concurrent calls have at most `IN_FLIGHT` together."""
+    """Return the maximum number of questions in a call: so many that concurrent calls share `IN_FLIGHT`, at least 1."""
     return min(adapter.batch_limit, max(1, IN_FLIGHT // limits.concurrency))
 
 
