@@ -101,7 +101,7 @@ class MessageCounter:
         self._count += 1
 
     def received(self) -> int:
-        """Return the number of messages so far."""
+        """Return the number of messages received so far."""
         return self._count
 
     def idle(self) -> bool:

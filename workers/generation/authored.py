@@ -32,7 +32,7 @@ class Authored:
 
 
 def collect(database: Database, job: Job, method: AnyMethod) -> tuple[Authored, ...]:
-    """Read the valid texts or images that a rating's author made, in a group per request; empty without an author."""
+    """Read the valid texts or images that a rating's author made, one group per request; empty without an author."""
     references = method.references()
     if job.author is None or not references.authored:
         return ()

@@ -33,7 +33,7 @@ TRY_HTTPS_AFTER = frozenset({"connect", "truncated", "garbage", "http-400"})
 
 
 async def look_for_token(context: WorkerContext, claim: Claim) -> None:
-    """Check whether a domain serves the token that proves its ownership; store the answer. No token fails no job."""
+    """Check whether a domain serves the token that proves its ownership, and store whether it does, or why not."""
     domain_id = str((claim.job.experiment or {}).get("domain"))
     with context.database.read() as connection:
         domain = domains.find(connection, domain_id, claim.job.tenant)

@@ -260,7 +260,7 @@ def _is_listed(hop: Hop, allowed_pairs: frozenset[tuple[str, str]] | None) -> bo
 
 
 class Roles(Adapter):
-    """Adapter of a rated service and an author or judge, which gets the questions for it (`asks_of_second`)."""
+    """Adapter for two services: an author or judge, which gets its questions (`asks_of_second`), and the rated one."""
 
     def __init__(self, rated_adapter: Adapter, second_adapter: Adapter, second_kind: Kind) -> None:
         self._rated_adapter, self._second_adapter = rated_adapter, second_adapter

@@ -168,7 +168,7 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
 
 
 def _letters_on_own_line(text: str, options: Sequence[str]) -> set[int] | None:
-    """Return the indices of the letters that are the first or last line of an answer; ``None`` if neither line is.
+    """Return the indices of the letters that are the first or last line of an answer; ``None`` if neither is a letter.
 
     The set is empty if the answer withdraws or denies a choice, or if its other lines choose only other options.
     """
