@@ -51,7 +51,7 @@ def plain_number(text: str) -> float | None:
 def written_number(text: str, form: NumberForm) -> float | None:
     """Return a number in the declared form, with or without a unit or currency; ``None`` if it is written otherwise.
 
-    A percentage is not divided by 100: "35.7 %" is 35.7. A number before a multiplier ("3k") or a denial is rejected.
+    A percentage is not divided by 100: "35.7 %" is 35.7. A number before a multiplier ("3k") or a "not" is rejected.
     """
     text = normalise_answer(text).strip()
     match = _PATTERNS[form].fullmatch(text) if len(text) <= MAX_NUMBER_CHARACTERS else None

@@ -96,7 +96,7 @@ class Decider(Adapter):
         return reply
 
     async def _ask_every_system(self, question: str, reading: Reading, key: str | None) -> Reply:
-        """Ask with every system prompt; return the scores by label and, with several prompts, the prompt's number."""
+        """Ask with every system prompt; return a number, or scores by label (and prompt number, if there are more)."""
         scores: dict[str, float] = {}
         for index, model in enumerate(self._models):
             system = "" if self._sends_system else self.decision.systems[index]  # not repeated in the prompt
@@ -177,7 +177,7 @@ class Decider(Adapter):
 
 
 def _letter_reader(options: Sequence[str]) -> Callable[[ModelOutput], JsonObject]:
-    """Return a function that reads the chosen letter as the options' probabilities, 1 and 0 if they are unknown."""
+    """Return a function that reads each option's probability; if unknown, 1 for the chosen option, 0 for others."""
 
     def read_letter(output: ModelOutput) -> JsonObject:
         text = choice_letters.without_thoughts(output.text)

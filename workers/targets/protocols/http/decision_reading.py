@@ -220,7 +220,7 @@ def _label_pattern(label: str, labels: Sequence[str]) -> str:
 
 
 def _mentions(text: str, label: str, labels: Sequence[str]) -> bool:
-    """Return whether a text holds the words of a label; without its accent, "si" within a text is another word."""
+    """Return whether a text holds the words of a label; "si" counts only for the label "si", not for "sí"."""
     spellings = re.finditer(_label_pattern(label, labels), text, re.IGNORECASE)
     return any(match[0].casefold() != "si" or label.casefold() == "si" for match in spellings)
 
@@ -260,7 +260,7 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
 def label_probabilities(tokens: Likelihoods, labels: Sequence[str]) -> dict[str, float] | None:
     """Return the probabilities of labels, from the probabilities of their first tokens, scaled to a sum of 1.
 
-    A token counts for a label that it begins, if it begins no other label. ``None`` if all labels together are less
+    A token counts for a label that begins with it, if no other label does. ``None`` if all labels together are less
     probable than `LEAST_SHARE`: the model then begins something else. ``None`` as well if ambiguous tokens together
     are more probable than `MOST_UNCLEAR`: without them, some labels would seem too probable. ``None`` if a label has
     neither letters nor digits, because tokens of marks may begin any answer.
