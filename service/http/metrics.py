@@ -70,7 +70,7 @@ class Meter:
         self._latency.labels(method, route).observe(seconds)
 
     def exposition(self, backlog: Backlog) -> bytes:
-        """Return all metrics in Prometheus's text format; `backlog` was just read from the database."""
+        """Return all metrics in Prometheus's text format; `backlog` has the current numbers of jobs and notices."""
         for status in STATUSES:
             self._jobs.labels(status).set(backlog.jobs.get(status, 0))
         for name, gauge in self._gauges.items():

@@ -95,7 +95,7 @@ def make_cursor(key: Key, list_name: str, filters: Json) -> str:
 
 
 def open_cursor(cursor: str, list_name: str, filters: Json, end: int = 2**63) -> Key:
-    """Parse a cursor of `make_cursor`; raise ``bad-cursor`` if it was made for another list or other filters."""
+    """Return a cursor's key; raise ``bad-cursor`` for another list, other filters, or a number not below `end`."""
     try:
         padded_cursor = cursor + "=" * (-len(cursor) % 4)  # the padding that `make_cursor` removed
         number, row_id, checksum = json.loads(base64.b64decode(padded_cursor, altchars=b"-_", validate=True))
@@ -135,7 +135,7 @@ class ListReader:
         *arguments: object,
         key: Callable[[Any], Key] = newest_first,
     ) -> Response:
-        """Read one page of a list as the method `read` does, and return a response with the `view` of each row."""
+        """Return a response with one page of a list, read as in `ListReader.read`; `view` builds the view of a row."""
         page = await self.read(query, list_name, read, *arguments, key=key)
         return self.response(query, list_name, page, [view(row) for row in page.rows])
 

@@ -95,7 +95,7 @@ class Placement:
         return answer.response(**self.response.headers, **allowance.headers)
 
     async def answer(self, order: Order, *, status_if_succeeded: int = 200) -> Response:
-        """Place an order; answer 202 or, if its job succeeds within `wait` seconds, `status_if_succeeded`."""
+        """Place an order for a job; answer 202 or, if the job succeeds within `wait` seconds, `status_if_succeeded`."""
         service, caller, wait = self.service, self.caller, self.wait
         queue = await _queue_state(service)
 
@@ -278,7 +278,7 @@ async def download_observations_jsonl(job: FoundJob, service: ServiceDependency)
 
 # ---------------------------------------------------------------------------- answers
 def _answer_after_wait(c: Connection, job: Job, show: Any, repeat: Repeatable) -> Answer:
-    """Build the answer again after the wait, and store it for repetitions of the request."""
+    """Return an answer that shows the job after the wait for its end, and store it for repetitions of the request."""
     current_job = jobs.find(c, job.id, job.tenant) or job
     answer: Answer = show(current_job, _read_stamp(c, current_job), queued_before(c, current_job))
     store_answer(c, repeat, answer)

@@ -20,7 +20,7 @@ STALE_S = 1.0
 
 @dataclass(frozen=True)
 class Status:
-    """The response to a request for a job, and whether the job has ended."""
+    """The response that shows a job, and whether the job has ended."""
 
     answer: Answer
     finished: bool

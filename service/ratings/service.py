@@ -134,7 +134,7 @@ def dated(response: Response, rating: StoredRating) -> Response:
 
 
 def headers_of(rating: StoredRating, version: str) -> dict[str, str]:
-    """Return the headers of a cacheable representation of a rating; each representation has another `version`."""
+    """Return the headers of one form of a rating, such as a report; `version` makes its entity tag differ."""
     return {
         "ETag": f'"{rating.id}-{"unmasked-" if rating.is_unmasked else ""}{version}"',
         "Cache-Control": caching(private=rating.is_unmasked or rating.visibility == "private"),
@@ -171,7 +171,7 @@ def _file_response(text: str, media_type: str, headers: Mapping[str, str]) -> Re
 
 
 def audit_report(file: AuditFile, headers: Mapping[str, str], *ratings: StoredRating) -> Response:
-    """Render a file for regulators, as a response with `headers`; raise ``not-found`` for ratings not by `AUDITED`."""
+    """Render a file for regulators, as a response with `headers`; raise ``not-found`` for ratings by other methods."""
     for rating in ratings:
         if rating.method != AUDITED:
             raise Problem("not-found", f"the rating {rating.id} is by {rating.method}; choose a rating by {AUDITED}")
