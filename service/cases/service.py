@@ -42,7 +42,7 @@ async def case_index(service: Service, rating: StoredRating) -> CaseIndex:
 
 
 def cases_of(index: CaseIndex, query: CaseQuery | CaseOrderQuery) -> Sequence[Case]:
-    """Return the cases of the query's `kind` in its `order`; without a `kind`, of all kinds that can show bias."""
+    """Return the cases of the query's `kind` in its `order`; without a `kind`, all that are judged for bias."""
     cases = index.recorded if query.order == "recorded" else index.cases
     if query.kind is not None:
         return [case for case in cases if case.kind == query.kind]

@@ -189,9 +189,9 @@ def _notes_on_links(links: Sequence[ChosenRating], now: int) -> list[dict[str, s
 
 
 async def verification(service: Service, tenant: str, links: Sequence[ChosenRating]) -> JsonObject:
-    """Return a request for measuring a chain: ``method``, ``href``, ``body``, and whether it is ``ready`` to be sent.
+    """Return the API request that measures a chain: ``method``, ``href``, ``body``, and whether it is ``ready``.
 
-    If it is not, ``why`` has the reason. `links` are the ratings of the services, first to last.
+    If it cannot be sent yet, ``why`` has the reason. `links` has the rating of each service, from first to last.
     """
     ratings = [link.rating for link in links]
     saved_ids = {
@@ -246,7 +246,7 @@ def _link_settings(
 
 
 def _link_of_chain(link: Json, *, is_owner: bool) -> JsonObject:
-    """Return a link of a rated chain: its saved target's id if the rating is the caller's, or else its description."""
+    """Return a rated chain's link, for a new request: with a saved target's id (owners only), or with a description."""
     path = list(link.get("path") or ())
     if link.get("id") and is_owner:
         return _with_path({"id": link["id"]}, path)

@@ -156,7 +156,7 @@ def _known_fields(request: Request, location: Sequence[str | int], body: object)
 
 
 def _fields_at(types: Sequence[Any], location: Sequence[str | int]) -> set[str]:
-    """Return the field names of the models at `location` inside the models `types`; skip union tags and indices."""
+    """Return the fields of the models to which `location` leads from `types`; skip its union tags and indices."""
     models = list(_models(types))
     if not location:
         return {name for model in models for name in model.model_fields}

@@ -83,7 +83,7 @@ Show = Callable[[Job, Stamp | StoredRating | None, int | None], Answer]
 async def place(
     service: Service, caller: Caller, order: Order, repeat: Repeatable, show: Show, *, waits: bool
 ) -> tuple[Answer, Job | None]:
-    """Place an order, and return the answer by `show` and the job (``None`` if the request is a repetition).
+    """Find or create the job of an order; return `show`'s answer and the job (``None`` if the request is a repetition).
 
     If `waits`, the caller waits for the job's end and stores the final answer. Only new jobs count for the rate limit.
 
@@ -205,7 +205,7 @@ def queued_before(c: Connection, job: Job) -> int | None:
 async def rating_order(
     service: Service, caller: Caller, request: RatingRequest, target: ResolvedTarget, *, recurring: bool = False
 ) -> Order:
-    """Return the order for a rating; if `recurring` (for a schedule), without items that authors made in earlier jobs.
+    """Return the order for a rating; if `recurring` (for a schedule), items that authors made earlier are not reused.
 
     Raise `Problem` or `OutOfBounds` if the method cannot rate that kind of target, or the deadline is longer than the
     operator allows.

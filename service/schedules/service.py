@@ -55,7 +55,7 @@ def _refuse_secret(order: Order) -> Order:
 
 
 def checked_recurrence(service: Service, cron: str | None, interval_s: int | None) -> Recurrence:
-    """Return when a schedule runs; raise an error that names `cron` or `interval_s` if it is invalid or too short."""
+    """Return when a schedule runs; raise an error naming `cron` or `interval_s` if it is invalid or too frequent."""
     recurrence = Recurrence(cron, interval_s)
     recurrence.check(service.settings.shortest_schedule_s)
     return recurrence

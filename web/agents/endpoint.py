@@ -36,7 +36,7 @@ async def answer(request: Request) -> Response:
 
 
 class ToolResponse(Response):
-    """A response that the MCP library sends, with a session manager of its own, because no session is kept."""
+    """A response that the MCP library sends; it makes its own session manager, as no session outlives a request."""
 
     def __init__(self, server: ToolServer) -> None:
         super().__init__()

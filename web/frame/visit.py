@@ -108,7 +108,7 @@ class Visit:
     async def listing(
         self, path: str, filters: Sequence[str] = (), *, limit: int = LISTED, **query: Any
     ) -> dict[str, Any]:
-        """Read a part of a list of the API, as values for the template of this page.
+        """Read one page of a list from the API, and return it as values for the template.
 
         `filters` name the parameters of the page's address that filter the list; the template gets them as `chosen`,
         and `filtered` says whether any is set. `similar` has names that resemble those of a search without matches.

@@ -52,7 +52,7 @@ class PageFigure:
 
 @dataclass(frozen=True)
 class SquareSet:
-    """Set of squares, each linked to its case; `drawings` has (group, SVG, table) triples, or none if not selected."""
+    """Set of squares, each linked to its case; `drawings` has (group, SVG, table) triples, or none if not shown."""
 
     heading: str
     filled: str

@@ -47,8 +47,8 @@ Ask = Callable[[str, str, Mapping[str, str], bytes], Awaitable[Any]]
 class Attempt:
     """One attempt to sign in, bound to a browser by its cookie.
 
-    All secrets are computed from the cookie with a key of the agency, so nothing is stored. A changed cookie gives
-    another state.
+    All secrets are computed from the cookie with a key of the agency, so nothing is stored. With
+    a changed cookie, the `state` that the provider sends back does not match.
     """
 
     cookie: str
@@ -111,7 +111,7 @@ class Client:
 class Provider:
     """OpenID Connect provider. The sign-in page shows its `name`; `ask` sends the requests to it.
 
-    `rules` grant rights to people with certain claims; the key of a rule is the mark that a session stores.
+    `rules` grant rights to people with certain claims; their keys are marks, of which a session stores its rule's.
     """
 
     def __init__(self, client: Client, name: str, rules: Mapping[str, Rule], ask: Ask) -> None:
