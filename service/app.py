@@ -191,7 +191,7 @@ def _lifespan(
 
 
 async def _warm_caches(service: Service) -> None:
-    """Count and rank a large registry for callers without a key, and cache the results, so that no caller must wait."""
+    """Cache a large registry's counts and rankings for callers without a key, so that the first need not wait."""
     database = service.replica or service.database
     try:
         _, last_address = await database.read(part_after, after="")

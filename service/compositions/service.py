@@ -137,7 +137,7 @@ def _check_visibility(request: CompositionRequest, links: Sequence[ChosenRating]
 
 
 async def _read_observations(service: Service, links: Sequence[ChosenRating]) -> list[list[Observation]]:
-    """Return each link's observations; ``[]`` if any are archived, too many, or of a rating without a matrix."""
+    """Return the observations of each link; ``[]`` if some are archived, too many, or of a rating without matrix."""
     ratings = [link.rating.rating for link in links]
     question_count = sum(rating.calls or 0 for rating in ratings)
     if question_count > MAX_OBSERVATIONS or not all(map(read_evidence, ratings)):  # a rating lacks its matrix

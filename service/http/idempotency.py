@@ -70,7 +70,7 @@ def once(
 
     Returns the answer, and what `work` created (``None`` for a repetition).
 
-    If ``is_final(creation)`` is false (a caller waits for the end of a created job), the answer is not stored yet.
+    If `is_final` is false for what `work` created (a job for whose end the caller waits), the answer is not stored yet.
     Repetitions are then refused with ``idempotency-in-flight`` until `store_answer` is called. A request with the same
     key and another payload is always refused, with ``idempotency-mismatch``.
     """

@@ -157,7 +157,7 @@ _Path = tuple[Any, str | int] | None
 
 
 def _is_prose(path: _Path) -> bool:
-    """Return whether a text may have line breaks: its innermost field in `PROSE` (yes) or `NAMES_IN_SETTINGS` (no)."""
+    """Return whether a text may have line breaks, by its innermost field in `PROSE` (yes) or `NAMES_IN_SETTINGS`."""
     while path is not None:
         path, part = path
         if part in PROSE or part in NAMES_IN_SETTINGS:

@@ -60,7 +60,7 @@ class Meter:
         )
 
     def _outcome_counter(self, name: str, text: str) -> Callable[[str], None]:
-        """Return the function that counts a look-up in a cache (``hit`` or ``miss``), or a ``read`` of the database."""
+        """Return a function that counts a ``hit``, ``miss`` or ``read`` of a cache; `text` is the metric's help."""
         counter = self._counter(name, text, ("outcome",))
         return lambda outcome: counter.labels(outcome).inc()
 

@@ -51,7 +51,7 @@ class PageQuery(QueryModel):
         return self.model_dump(exclude={"limit", "cursor", "fields"})
 
     def cursor_key(self, list_name: str, end: int = 2**63) -> Key | None:
-        """Return the sort key after which the page begins, its number below `end`; ``None`` for the first page."""
+        """Return the sort key after which the page begins (its number is below `end`); ``None``: the first page."""
         return None if self.cursor is None else open_cursor(self.cursor, list_name, self.filters(), end)
 
 
@@ -82,7 +82,7 @@ class Page(Generic[Row]):
 
     @classmethod
     def of(cls, rows: Sequence[Row], limit: int, key: Callable[[Row], Key] = newest_first) -> Page[Row]:
-        """Return the first `limit` of `rows`; a page follows if there are more, or `rows.cut` (more may exist)."""
+        """Return the first `limit` of `rows`; another page follows if there are more rows, or `rows.cut` says so."""
         has_more = len(rows) > limit or getattr(rows, "cut", False)
         page_rows = rows[:limit]
         return cls(page_rows, key(page_rows[-1]) if has_more else None, getattr(rows, "total", None))

@@ -79,7 +79,7 @@ async def with_rows(service: Service, tenant: str, method: AnyMethod, rows: Name
 
 
 async def with_stored_items(service: Service, tenant: str, method: AnyMethod) -> AnyMethod:
-    """Return the experiment with fitting items of the tenant's corpora, so that its author (a model) makes fewer."""
+    """Return the experiment with fitting items of the tenant's corpora, so that its author (a model) adds fewer."""
     authored = await service.database.read(materials.stored_material, tenant, method.references().authored)
     if not any(authored):
         return method

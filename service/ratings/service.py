@@ -134,7 +134,7 @@ def dated(response: Response, rating: StoredRating) -> Response:
 
 
 def headers_of(rating: StoredRating, version: str) -> dict[str, str]:
-    """Return the headers of one form of a rating, such as a report; `version` makes its entity tag differ."""
+    """Return the headers of one form of a rating, such as a report; `version` tells its entity tag from others'."""
     return {
         "ETag": f'"{rating.id}-{"unmasked-" if rating.is_unmasked else ""}{version}"',
         "Cache-Control": caching(private=rating.is_unmasked or rating.visibility == "private"),

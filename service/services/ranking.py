@@ -40,7 +40,7 @@ def in_limits(estimate: float, low: float, high: float, limit: float) -> SizeInL
 
 
 class RankedService(NamedTuple):
-    """The newest rating of a service; its rank `place` is ``None`` unless a valid letter is declared, with an effect.
+    """The newest rating of a service; `place` is its rank (``None`` without a declared, valid letter or an effect).
 
     It has only the values that sort it, because a ranking of a large registry is cached in memory.
     """
@@ -183,7 +183,7 @@ def model_of(row: ServiceRating) -> str | None:
 
 
 def name_of(row: ServiceRating, *, for_address: bool) -> str:
-    """Return a service's name in page addresses: URL in words and key; its rating's id if that is not `for_address`."""
+    """Return the name of a service in page addresses: URL in words and key if `for_address`, else the rating's id."""
     if not for_address or row.address is None or row.service is None:
         return row.id
     words = re.sub(r"[^a-z0-9]+", "-", row.address.lower())[:48].strip("-")

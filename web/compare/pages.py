@@ -127,7 +127,7 @@ async def _ranking(visit: Visit, kind: str) -> dict[str, Any]:
 
 
 def size_axis(ends: Sequence[float]) -> tuple[float, float]:
-    """Return an axis from 0 that contains `ends`, the largest sizes in units of their limits, up to `LARGEST_DRAWN`."""
+    """Return the ends of an axis: 0, and a value above all `ends` of intervals, but at most `LARGEST_DRAWN`."""
     return 0.0, min(1.05 * max([1.0, *ends]), LARGEST_DRAWN)  # a margin of 5 % beyond the limit and the largest end
 
 

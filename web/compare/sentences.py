@@ -88,7 +88,7 @@ async def joined_by_question(
 
 
 def _preferred_sentences(rating: RatingDocument) -> dict[Question, Reply]:
-    """Return, for each pair of sentences, that which the model prefers; empty for a method without such pairs."""
+    """Return the sentence that the model prefers, by pair; empty for a method without pairs of sentences."""
     replies: dict[Question, Reply] = {}
     for component in rating.components:
         for pair in component.sentences if isinstance(component, StereotypeComponent) else ():
@@ -112,7 +112,7 @@ async def _read_replies(api: Api, rating_id: str | None) -> tuple[dict[Question,
 
 
 def _answered_questions(observations: list[JsonObject]) -> Iterator[tuple[Question, Reply]]:
-    """Yield questions with replies; of a round trip twice, with the translation and then with the text sent back."""
+    """Yield questions with replies; a round trip gives two replies: the translation, and the text translated back."""
     questions: dict[str, Question] = {}
     for observation in observations:
         text_unit, _, direction = observation["unit"].rpartition("/")

@@ -67,7 +67,7 @@ def answer_of(document: Json) -> BiasAnswer | None:
 
 
 def _stereotype_verdict(declared_letter: Letter | str | None, stereotype_remark: str, choices: Choices) -> Verdict:
-    """Return if the model shares the stereotype; `stereotype_remark`: whether step 2's effect exceeds its tolerance."""
+    """Return whether the model shares the stereotype; `stereotype_remark` compares step 2's effect to its tolerance."""
     if declared_letter is None or choices.share is None:
         return "open"
     direction: Verdict = "yes" if choices.mean >= 0.5 else "opposite"

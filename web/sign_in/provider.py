@@ -111,7 +111,7 @@ class Client:
 class Provider:
     """OpenID Connect provider. The sign-in page shows its `name`; `ask` sends the requests to it.
 
-    `rules` grant rights to people with certain claims; their keys are marks, of which a session stores its rule's.
+    `rules` grant rights to people with certain claims; a session stores the key of its rule.
     """
 
     def __init__(self, client: Client, name: str, rules: Mapping[str, Rule], ask: Ask) -> None:

@@ -120,7 +120,7 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
 
 
 def _has_same_cases(texts: Any, other_texts: Any) -> bool:
-    """Return whether the `texts` of two experiments have the same decision and mention of people."""
+    """Return whether the `texts` of two experiments are about one decision, and mention people in one way."""
     if not isinstance(texts, dict) or not isinstance(other_texts, dict):
         return False
     return all(texts.get(name) == other_texts.get(name) for name in ("decision", "mention"))
