@@ -63,7 +63,7 @@ async def writing_order(service: Service, caller: Caller, corpus: StoredCorpus, 
 async def _requested_words(
     service: Service, tenant: str, corpus: StoredCorpus, body: WritingRequest
 ) -> tuple[StereotypeWords, str | None]:
-    """Return the words for the sentences, and their specification's name (``None``: the request lists the words)."""
+    """Return the words for the sentences to write, and the name of their specification (``None``: sent as a list)."""
     if body.specification is not None and body.words is not None:
         raise SpecificationError("send a specification's name or words, not both", "words")
     if corpus.rules is not None:

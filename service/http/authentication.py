@@ -166,7 +166,7 @@ class MetricsReader(Needs):
 
 
 class ReaderOrNobody(SecurityBase):
-    """A FastAPI dependency for public data: a caller with ``ratings:read`` can also read the tenant's own data."""
+    """A FastAPI dependency for public data, open to all; with ``ratings:read``, callers see their tenant's data too."""
 
     model, scheme_name = _bearer.model, _bearer.scheme_name  # read by FastAPI
 

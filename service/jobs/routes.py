@@ -216,7 +216,7 @@ async def stream_start(
         Header(max_length=18, pattern=r"^\d+$", description="Id of the last event seen; those after it are sent."),
     ] = None,
 ) -> int:
-    """Return the id of the event after which a follower continues (0 if none); raise 204 if no event will follow."""
+    """Return the id of the event after which a stream continues (0: all events); answer 204 if no event can follow."""
     after = int(last_event_id or 0)
     if after and not await service.database.read(jobs.events, job.id, after - 1, limit=1):
         after = 0  # the id is newer than every event of this job, so it belongs to another job

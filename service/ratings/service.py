@@ -98,7 +98,7 @@ def read_annotations(
 async def thumbnails_of(
     service: Service, rating_id: str, tenant: str, rows: Sequence[StoredObservation]
 ) -> Mapping[str, str]:
-    """Return the thumbnail addresses of pictures in questions by picture digest, for pictures that a tenant may see."""
+    """Return the thumbnails' addresses, by digest, of those pictures in questions that the tenant may see."""
     digests = {row.observation.probe.ask.image for row in rows if isinstance(row.observation.probe.ask, Look)}
     if not digests:
         return {}
@@ -158,7 +158,7 @@ def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -
 def page_report(
     page_format: PageFormat, subject: Literal["suite", "composition"], document: Json, etag: str
 ) -> Response:
-    """Render a suite or composition; the entity tag is `etag` with Assay's version, which changes the rendering."""
+    """Render a suite or composition; Assay's version is added to `etag`, as each version may render differently."""
     report_etag = etag.removesuffix('"') + f'-{assay.__version__}"'
     headers = {"ETag": report_etag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
     return _file_response(render_page(page_format, subject, document), MEDIA_TYPES[page_format], headers)
@@ -211,7 +211,7 @@ MAX_SUMMARISED = 8
 
 @dataclass(frozen=True)
 class ShortExperiment:
-    """An experiment without its long parts; `left_out` has their sizes by their paths (``records.rows``)."""
+    """An experiment without its long parts; `left_out` has the size of each such part by path (``records.rows``)."""
 
     experiment: dict[str, Any] | None
     left_out: Mapping[str, int]

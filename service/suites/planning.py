@@ -146,7 +146,7 @@ def as_asked(body: SuiteRequest | RatingRequest) -> JsonObject:
 
 
 def _requested_methods(body: SuiteRequest, kind: Kind) -> list[type[AnyMethod]]:
-    """Return the methods that can rate this kind of service, of those that the request names (default: of all)."""
+    """Return those methods that the request names (default: all methods) and that can rate this kind of service."""
     methods_by_name = {method_name(method): method for method in every_method()}
     if body.methods is None:
         return [method for method in every_method() if kind in method.kinds]

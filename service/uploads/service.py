@@ -154,7 +154,7 @@ async def decisions_of(service: Service, upload: StoredUpload, columns: NamedDec
 async def find_upload(
     service: Service, tenant: str, reference: str, purpose: str, *, field: str = "upload"
 ) -> StoredUpload:
-    """Return the tenant's upload with an id or digest for a purpose; the error for an unknown upload names `field`."""
+    """Return the tenant's upload with this id or digest, and this purpose; if there is none, an error names `field`."""
     upload = await service.database.read(uploads.find, reference, tenant, purpose)
     if upload is None:
         article = "an" if purpose == "embedding" else "a"

@@ -265,7 +265,7 @@ def is_own_page(address: str) -> bool:
 
 
 class Fields(dict[str, str]):
-    """Fields of a form by their names; a field that is used but was not sent is the caller's error."""
+    """Fields of a form by their names; reading a field that was not sent raises ``invalid-request``."""
 
     def __missing__(self, name: str) -> str:
         """Raise ``invalid-request``, which names the missing field."""

@@ -26,7 +26,7 @@ from web.wizard.schema_form import read_all
 
 
 def settle(state: WizardState) -> None:
-    """Remove answers about a former protocol or method, store the chosen ones' names, and encrypt a typed secret."""
+    """Remove answers about a former protocol or method, note which ones are chosen now, and encrypt a typed secret."""
     answers, material = state.answers, state.material
     _settle_decision(answers)
     if material.protocol["name"] != answers["settings_of"]:
@@ -173,7 +173,7 @@ def seal(visit: Visit, secret: str, description: Mapping[str, Any]) -> str:
 
 
 def opened_secret(visit: Visit, field_text: str, description: Mapping[str, Any]) -> str | None:
-    """Return a sealed secret; ``None`` if it is too old, altered, or for another session or target."""
+    """Return the secret sealed in `field_text`; ``None`` if too old, altered, or of another session or target."""
     try:
         expires_at, key_id, *encoded_pair = field_text.split(".")
         nonce, ciphertext = (base64.b64decode(part, altchars=b"-_", validate=True) for part in encoded_pair)
