@@ -142,7 +142,7 @@ def located(*path: str | int) -> Iterator[None]:
 
 
 def field_parts(field: str | None) -> list[str]:
-    """Split the field that a specification error names: ``settings.links.0`` has three parts."""
+    """Return the parts of a dotted field: three of ``settings.links.0``, none of ``None``."""
     return field.split(".") if field else []
 
 

@@ -67,7 +67,7 @@ Paging = Annotated[PageQuery, Query()]
 
 
 def newest_first(row: Any) -> Key:
-    """Return the sort key of a row with a creation time and an id."""
+    """Return the sort key of a row in a list of newest rows first: its creation time and its id."""
     return row.created_at, row.id
 
 
@@ -89,7 +89,7 @@ class Page(Generic[Row]):
 
 
 def make_cursor(key: Key, list_name: str, filters: Json) -> str:
-    """Return the cursor of a page, valid for this list and these filters only."""
+    """Return the cursor of the page after the row with a sort `key`, valid for this list and these filters only."""
     text = json.dumps([*key, _checksum(list_name, filters)], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 

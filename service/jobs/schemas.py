@@ -129,7 +129,7 @@ class PlanView(EffortView):
 
     @classmethod
     def of(cls, plan: Plan, questions_per_call: int) -> Self:
-        """Build the view of a plan."""
+        """Build the view of a plan; each call to the service has up to `questions_per_call` questions."""
         return cls.model_validate(plan.as_json() | {"questions_per_call": questions_per_call})
 
 

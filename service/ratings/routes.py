@@ -77,7 +77,7 @@ TAGGED_AND_RATED = returns(ETAG | RATED)
 
 
 def download(media_type: str, headers: Json | None = None) -> JsonObject:
-    """Return the arguments of a route that answers with a file about a rating."""
+    """Return FastAPI's arguments for a route that answers with a file about a rating."""
     responses = returns({**(headers or {}), **RATED}, media_type)
     return {"response_class": Response, "dependencies": DOWNLOAD, "responses": responses}
 

@@ -188,7 +188,7 @@ async def redeliver(
 
 
 def _current_public_key(c: Connection) -> PublicKey | None:
-    """Return the current signing key; ``None`` before the first key is created."""
+    """Return the public part of the current signing key; ``None`` before the first key is created."""
     return next((key for key in signing.all_keys(c) if key.retired_at is None), None)
 
 

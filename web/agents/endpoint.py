@@ -75,5 +75,5 @@ def _api_of(context: Context) -> Ask:
 
 
 def add_agents(app: FastAPI) -> None:
-    """Add the endpoint of agents to an application (`service.app.create_app`)."""
+    """Add the endpoint for AI agents (MCP) to an application (`service.app.create_app`)."""
     app.router.routes.append(Route(PATH, answer, methods=["POST"], include_in_schema=False))

@@ -45,7 +45,7 @@ class JoinedQuestion:
 
     @classmethod
     def of(cls, question: Question, before: Reply, after: Reply) -> Self:
-        """Join two replies to a question."""
+        """Return a question with its replies in both ratings, and the difference between them."""
         distance = float(before.text != after.text)
         if before.score is not None and after.score is not None:
             distance = abs(after.score - before.score)

@@ -116,8 +116,8 @@ class Api:
     ) -> Answer:
         """Send a request with a JSON `body`, and return its answer.
 
-        The `file` of a form needs its ``Content-Type`` in `headers`. It is passed on while it arrives, so that the
-        API's own limits hold for it.
+        A `file` is sent in place of a body, with its ``Content-Type`` in `headers`; its pieces are passed on as they
+        arrive, so that the API's own limits hold for it.
 
         Raise `Refused` if the status is 400 or above, `ClientDisconnect` if the caller disconnects before the whole
         file has arrived.

@@ -220,7 +220,7 @@ class BiasTest:
 
     @property
     def query(self) -> dict[str, str]:
-        """Parameters in the address of every step."""
+        """Query parameters that the address of every step of this test has."""
         return {} if self.corpus["kind"] == "sentences" else {"words": self.specification}
 
 

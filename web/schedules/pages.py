@@ -54,7 +54,7 @@ async def new_schedule(visit: Visit) -> Response:
 
 @pages.post("/schedules/new", "jobs:write", form_page=new_schedule)
 async def create_schedule(visit: Visit) -> Response:
-    """Create a schedule."""
+    """Create the schedule that a form describes, and go to the list of schedules."""
     texts = visit.typed
     body = {"name": texts["name"], "cron": cron_of(texts), "request": await _request_of_form(visit.api, texts)}
     await visit.api.post("/v1/schedules", body)

@@ -58,7 +58,7 @@ class Attempt:
 
     @classmethod
     def begin(cls, mark: Callable[[str], str], next_page: str) -> Self:
-        """Begin an attempt; the page `next_page` is shown after it has succeeded."""
+        """Begin an attempt, whose secrets `mark` computes; the page `next_page` is shown after it has succeeded."""
         page = base64.urlsafe_b64encode(next_page.encode()).decode()
         return cls(f"{int(time.time()) + ATTEMPT_S}.{token_urlsafe(32)}.{page}", mark)
 

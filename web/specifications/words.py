@@ -135,7 +135,7 @@ def body_of(kind: str, texts: Mapping[str, str], name: str) -> JsonObject:
 
 
 async def store_new(visit: Visit, kind: str, texts: Mapping[str, str]) -> JsonObject:
-    """Store a specification, named after its title, with a number if it is taken; raise `Refused` if it is invalid."""
+    """Store a specification, named after its title (and numbered if that is taken); raise `Refused` if invalid."""
     name = name_for(texts.get("title", ""))
     for number in range(1, TRIES):
         body = body_of(kind, texts, name if number == 1 else f"{name}-{number}")
