@@ -129,7 +129,7 @@ def _chosen_rating(
 
 
 def _check_visibility(request: CompositionRequest, links: Sequence[ChosenRating]) -> None:
-    """Refuse a composition that is more visible than any of its ratings, for instance public if a rating is private."""
+    """Refuse a composition that is more visible than one of its ratings, for instance public if that is private."""
     for number, link in enumerate(links, start=1):
         if OPENNESS.index(request.visibility) > OPENNESS.index(link.rating.visibility):
             visibility = f"the rating of link {number} is {link.rating.visibility}"

@@ -147,7 +147,7 @@ def _new_sentence(words: StereotypeWords | None, item: SentenceItem | PictureIte
 
 
 def with_terms(words: StereotypeWords, item: NewItem) -> NewItem:
-    """Return a sentence with its group term, attribute term and counterpart added; refuse one that breaks the rules."""
+    """Return a sentence with its group term, attribute term and counterpart added; refuse it if it breaks a rule."""
     sentence = Sentence(item.text or "", item.group_term or "", item.attribute_term or "", item.source)
     item_or_reason = as_item(sentence, words, item.provenance)
     if isinstance(item_or_reason, str):

@@ -162,7 +162,7 @@ async def _call_page(page: Page, visit: Visit, form_page: Page | None) -> Respon
 
 
 async def _restore_refused_form(visit: Visit) -> Visit:
-    """Return a visit with the refused form and its refusal, from the draft in its address; without one, unchanged."""
+    """Return a visit with the refused form and its refusal, from the draft in its address (no draft: unchanged)."""
     content = await read_draft(visit, visit.query(REFUSED))
     if content is None or "fields" not in content:
         return visit

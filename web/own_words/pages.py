@@ -34,7 +34,7 @@ SENTENCES_PER_TERM, MOST_SENTENCES = 10, 1000
 
 @pages.get("/own-words")
 async def say_bias(visit: Visit) -> Response:
-    """Show the form that describes a bias in one's own words; the query's `from` is a specification that fills it."""
+    """Show the form in which users describe a bias; the query's `from` names a specification that fills it."""
     if typed := visit.typed:  # of a refused form
         return await _form_page(visit, _known_kind(typed.get("kind", "")), typed, source_name=typed.get("from", ""))
     kind, source_name = _known_kind(visit.query("kind")), visit.query("from")

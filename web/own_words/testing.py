@@ -139,7 +139,7 @@ async def _service_context(visit: Visit, kind: str) -> JsonObject:
 
 
 async def _protocols(visit: Visit, kind: str, name: str) -> tuple[list[JsonObject], JsonObject, list[Field]]:
-    """Return the protocols for a kind of service, the chosen one (`name`, or else the first), and its settings."""
+    """Return the protocols for a kind of service, the chosen protocol (`name`, or else the first), and its settings."""
     all_protocols = await visit.api.items("/v1/protocols")
     protocols = [entry for entry in all_protocols if kind in entry["kinds"] and entry["name"] not in DRAWING]
     protocol = next((entry for entry in protocols if entry["name"] == name), protocols[0])

@@ -124,7 +124,7 @@ def _kind_and_decision(target: Mapping[str, Any]) -> dict[str, str]:
 
 
 async def saved_id(api: Api, target: Mapping[str, Any]) -> str:
-    """Return the id of the saved target that equals a rated one (same digest); an empty text if there is none."""
+    """Return the id of the saved target that equals a rated target (same digest); an empty text if there is none."""
     rows = await api.items("/v1/targets", kind=target["kind"], q=target.get("url") or target["name"], limit=200)
     return next((str(row["id"]) for row in rows if row["digest"] == target["digest"]), "")
 

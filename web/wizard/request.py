@@ -26,7 +26,7 @@ from web.wizard.schema_form import read_all
 
 
 def settle(state: WizardState) -> None:
-    """Remove answers about a former protocol or method, note which ones are chosen now, and encrypt a typed secret."""
+    """Remove answers about a former protocol or method, note the present choices, and encrypt a typed secret."""
     answers, material = state.answers, state.material
     _settle_decision(answers)
     if material.protocol["name"] != answers["settings_of"]:
