@@ -67,7 +67,7 @@ _TABLE = file_body(
 
 
 def adds_items(description: str, *statuses: int) -> JsonObject:
-    """Return the arguments of a route that adds items to a corpus; `statuses` are those of its further errors."""
+    """Return FastAPI's arguments for a route that adds items to a corpus; it can also fail with `statuses`."""
     route = created(KeptItemsView, description, may_exist=True)
     return {**route, "responses": route["responses"] | returns(ETAG, status=201) | fails(*statuses)}
 
@@ -255,7 +255,7 @@ async def export_corpus(
 
 
 async def keep_items(service: Service, repeat: Any, row: StoredCorpus, tenant: str, add: Any, items: Any) -> Response:
-    """Add items to a stored corpus by the function `add`, once per Idempotency-Key, and return the answer."""
+    """Add `items` to a corpus by ``add(c, corpus_id, tenant, items)``, once per Idempotency-Key; return the answer."""
 
     def add_items(c: Connection) -> Answer:
         addition: AddedItems | None = add(c, row.id, tenant, items)

@@ -36,7 +36,7 @@ IdempotencyKey = Annotated[
 
 @dataclass(frozen=True)
 class Repeatable:
-    """Identity of a request, to recognise repetitions. `scope` is tenant, method and path; `kept_h` is in hours."""
+    """What identifies a repeated request. `scope` is tenant, method, path; the answer is stored for `kept_h` hours."""
 
     scope: str
     key: str | None
@@ -45,7 +45,7 @@ class Repeatable:
 
 
 async def fingerprint(request: Request, idempotency_key: IdempotencyKey = None) -> Repeatable:
-    """Return the identity of an identified caller's request: tenant, route, ``Idempotency-Key`` and payload digest."""
+    """Return what identifies a request: tenant, method, path, ``Idempotency-Key``, and a digest of the payload."""
     caller: Caller = request.scope["assay.caller"]  # two tenants may use the same key
     payload = hashlib.sha256(await request.body())
     # without a query, the digest covers only the body, so that it equals the digests of older stored keys
@@ -66,12 +66,12 @@ def once(
     work: Callable[[Connection], tuple[Answer, Created]],
     is_final: Callable[[Created], bool] = lambda _: True,
 ) -> tuple[Answer, Created | None]:
-    """Call `work` unless its answer is stored, inside the transaction of connection `c`.
+    """Answer a request by `work` or, if it is a repetition, with the stored answer, in the transaction of `c`.
 
-    Returns the answer, and what `work` created, or ``None`` instead of that if the request is a repetition.
+    Returns the answer, and what `work` created (``None`` for a repetition).
 
-    If `is_final`, called with what `work` created, is false (a caller waits for a job's end), the answer is not stored.
-    A repetition is then refused with ``idempotency-in-flight`` until `store_answer` is called. A request with the same
+    If `is_final` is false for what `work` created (a job for whose end the caller waits), the answer is not stored yet.
+    Repetitions are then refused with ``idempotency-in-flight`` until `store_answer` is called. A request with the same
     key and another payload is always refused, with ``idempotency-mismatch``.
     """
     if repeat.key is None:

@@ -147,7 +147,7 @@ def _download(lines: AsyncIterator[str] | AsyncIterator[bytes], media_type: str,
 
 
 def paced(file: StreamingResponse, slots: asyncio.Semaphore) -> StreamingResponse:
-    """Make each piece of a streamed `file` in one of the `slots`, which is free again while the piece is sent."""
+    """Make each piece of a streamed `file` while holding one of the `slots`, which is released to send the piece."""
     pieces = aiter(file.body_iterator)
 
     async def paced_pieces() -> AsyncIterator[str | bytes | memoryview]:

@@ -95,7 +95,7 @@ class Placement:
         return answer.response(**self.response.headers, **allowance.headers)
 
     async def answer(self, order: Order, *, status_if_succeeded: int = 200) -> Response:
-        """Place an order; answer 202 or, if its job succeeds within `wait` seconds, `status_if_succeeded`."""
+        """Place an order for a job; answer 202 or, if the job succeeds within `wait` seconds, `status_if_succeeded`."""
         service, caller, wait = self.service, self.caller, self.wait
         queue = await _queue_state(service)
 
@@ -216,7 +216,7 @@ async def stream_start(
         Header(max_length=18, pattern=r"^\d+$", description="Id of the last event seen; those after it are sent."),
     ] = None,
 ) -> int:
-    """Return the id of the event after which a follower continues (0 if none); raise 204 if no event will follow."""
+    """Return the id of the event after which a stream continues (0: all events); answer 204 if no event can follow."""
     after = int(last_event_id or 0)
     if after and not await service.database.read(jobs.events, job.id, after - 1, limit=1):
         after = 0  # the id is newer than every event of this job, so it belongs to another job
@@ -278,7 +278,7 @@ async def download_observations_jsonl(job: FoundJob, service: ServiceDependency)
 
 # ---------------------------------------------------------------------------- answers
 def _answer_after_wait(c: Connection, job: Job, show: Any, repeat: Repeatable) -> Answer:
-    """Build the answer again after the wait, and store it for repetitions of the request."""
+    """Return an answer that shows the job after the wait for its end, and store it for repetitions of the request."""
     current_job = jobs.find(c, job.id, job.tenant) or job
     answer: Answer = show(current_job, _read_stamp(c, current_job), queued_before(c, current_job))
     store_answer(c, repeat, answer)

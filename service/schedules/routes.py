@@ -31,7 +31,7 @@ SCHEDULE_LINKS = leads_to("schedule_id", "getSchedule", "changeSchedule", "runSc
 
 
 def _etag(row: StoredSchedule) -> str:
-    """Return the entity tag: the version and, for a watch, the re-rating job, which changes without a new version."""
+    """Return a schedule's entity tag: its version and, for a watch, the re-rating job, which can change by itself."""
     rerating = () if row.change is None else (row.change.rerating_job_id, row.change.rerating_status)
     return entity_tag(row.id, row.version, *rerating)
 

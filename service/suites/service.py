@@ -116,7 +116,7 @@ def _matrix_of_service(
 
 
 def version_of(suite_state: SuiteState, now_s: float) -> str:
-    """Return the entity tag of a profile; it changes with every job, and when a rating expires or is withdrawn."""
+    """Return the entity tag of a profile; it changes when a job changes, or a rating expires or is withdrawn."""
     expired_count = sum(_is_expired(cell, now_s) for cell in suite_state.cells)
     withdrawn_count = sum(cell.withdrawn_at is not None for cell in suite_state.cells)
     return f'W/"{sum(cell.version for cell in suite_state.cells)}-{expired_count}-{withdrawn_count}"'
@@ -229,7 +229,7 @@ def read_suite(c: Connection, suite_id: str, tenant: str) -> SuiteState | None:
 
 
 def read_audits(c: Connection, suite_id: str, tenant: str) -> list[StoredRating] | None:
-    """Read the ratings of recorded decisions of a suite; ``None`` if the tenant has no such suite.
+    """Read a suite's ratings by `outcomes` (of recorded decisions); ``None`` if the tenant has no such suite.
 
     Raise `Problem` if the suite has no cell of this method, or if such a cell has no rating: a file about some of the
     tools or steps would look like a file about all.
@@ -266,7 +266,7 @@ def cancel_jobs_of(c: Connection, suite_id: str, tenant: str) -> list[str] | Non
 
 
 def _count_new(c: Connection, tenant: str, plan: Plan, repeat: Repeatable) -> int:
-    """Count the new jobs of a suite; only an estimate, because it reads without a transaction."""
+    """Count the new jobs of a suite; an estimate, since jobs can change before the suite is placed."""
     if is_known(c, repeat):
         return 0
     wanted_jobs, _ = _settle_jobs(plan, _read_reusable(c, tenant, plan))
@@ -296,7 +296,7 @@ def _all_finished(cells: Sequence[StoredCell]) -> bool:
 
 
 def _answer_after_wait(c: Connection, suite_id: str, tenant: str, repeat: Repeatable, show: Show) -> Answer:
-    """Build the answer again after the wait, and store it for repetitions of the request."""
+    """Return an answer that shows the suite after the wait for its end, and store it for repetitions of the request."""
     suite_state = read_suite(c, suite_id, tenant)
     assert suite_state is not None  # noqa: S101  suites are never removed
     answer = show(suite_state)
@@ -310,7 +310,7 @@ def _read_reusable(c: Connection, tenant: str, plan: Plan) -> dict[str, Reusable
 
 
 def _settle_jobs(plan: Plan, known_work: dict[str, ReusableWork]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
-    """Return the jobs to add, each with the id of a rating that answers it, if any; and a job's id for each cell."""
+    """Return the jobs to add, each with the id of a rating that answers it, or ``None``; and each cell's job id."""
     wanted_jobs: dict[str, tuple[NewJob, str | None]] = {}
     job_ids: list[str] = []
     for planned_cell in plan.planned:
@@ -327,7 +327,7 @@ def _settle_jobs(plan: Plan, known_work: dict[str, ReusableWork]) -> tuple[list[
 
 
 def _joins_running_job(job: NewJob, work: ReusableWork) -> bool:
-    """Return whether to join the unfinished job in `work`: it fits the requested `job`, and no rating answers that."""
+    """Return whether the unfinished job in `work` replaces `job`: it fits, and no earlier rating answers `job`."""
     if work.twin_id is None or work.rating_visibility == job.visibility:
         return False
     return work.twin_visibility == job.visibility and job.callback_url in {None, work.twin_callback_url}

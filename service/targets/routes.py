@@ -141,7 +141,7 @@ async def probe_target(row: OwnTarget, service: ServiceDependency, caller: Targe
 async def _new_target(
     service: Service, tenant: str, target_id: str, body: TargetDescription, previous: StoredTarget | None = None
 ) -> NewTarget:
-    """Return a target to store, validated with the secret in `body` or in `previous`; a new secret is encrypted."""
+    """Return a target to store, validated with the secret in `body`, which is encrypted, or in `previous`."""
     described_target = resolve_description(body)
     descriptor = await with_links(service, tenant, described_target.descriptor)
     if previous is not None and previous.sealed_secret is not None:

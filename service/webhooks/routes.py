@@ -142,7 +142,7 @@ async def enable_webhook(webhook_id: str, service: ServiceDependency, caller: We
 
 
 def queues_delivery(description: str) -> JsonObject:
-    """Return the arguments of a route that answers with a delivery that it has queued."""
+    """Return FastAPI's arguments for a route that answers 202 with the delivery that it has queued."""
     return {
         "status_code": 202,
         "response_model": DeliveryView,
@@ -188,7 +188,7 @@ async def redeliver(
 
 
 def _current_public_key(c: Connection) -> PublicKey | None:
-    """Return the current signing key; ``None`` before the first key is created."""
+    """Return the public part of the current signing key; ``None`` before the first key is created."""
     return next((key for key in signing.all_keys(c) if key.retired_at is None), None)
 
 
@@ -208,7 +208,7 @@ def _require_enabled(row: Webhook | None, webhook_id: str) -> Webhook:
 
 
 def _stored_answer(c: Connection, row: Webhook, *, status: int = 200, headers: dict[str, str] | None = None) -> Answer:
-    """Return the answer for an endpoint with a new secret, without the secret, because answers are stored."""
+    """Return an answer that shows an endpoint with a new secret, but not the secret, because answers are stored."""
     key = _current_public_key(c)
     view = NewWebhookView(**WebhookView.of(row, key).model_dump(), secret=None)
     return Answer(status, write_json(view), {**(headers or {}), "ETag": _etag(row, key)})
@@ -217,7 +217,7 @@ def _stored_answer(c: Connection, row: Webhook, *, status: int = 200, headers: d
 async def _with_secret(
     service: Service, caller: Caller, repeat: Repeatable, work: Callable[[Connection], Answer]
 ) -> Response:
-    """Call `work` once per Idempotency-Key, and add the secret to the answer if it was not replaced meanwhile."""
+    """Call `work` once per Idempotency-Key; add the endpoint's secret to the answer, unless it has been replaced."""
     answer, _ = await service.database.write(once, repeat, lambda c: (work(c), None))  # None: nothing else is created
     document = read_json(answer.body)
     row = await service.database.read(webhooks.find, document["id"], caller.tenant)
