@@ -136,10 +136,7 @@ class PersonGrammar:
         return self._read_unlisted(text, words)
 
     def noun_genders(self, text: str, *, listed: bool = False) -> set[str | None]:
-        """Return the genders of a listed noun in the first two words; if none, with `cases`, that of the first word.
-
-        With `listed`, only listed nouns count.
-        """
+        """Return the genders of a listed noun in the first two words; else, with `cases` if not `listed`, the first."""
         clause = _CLAUSE_END.split(_simplify(text), maxsplit=1)[0]
         words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(clause)]
         start, _, nouns = next(self._find_nouns(words, None), (MOST_BEFORE, 0, ()))

@@ -10,6 +10,7 @@ from assay.catalog.answer_text import alternatives, normalise_answer
 from assay.catalog.tables import read_table
 
 NumberForm = Literal["decimal-point", "decimal-comma"]
+Units = dict[str, str]  # by kind of unit
 
 FORMS: tuple[NumberForm, ...] = ("decimal-point", "decimal-comma")
 
@@ -73,7 +74,7 @@ def numbers_by_form(text: str) -> dict[NumberForm, float]:
     return {form: number for form, number in numbers.items() if number is not None}
 
 
-def units_in(text: str) -> dict[str, str]:
+def units_in(text: str) -> Units:
     """Return the pattern of the unit that a text names or, of several, asks for, by kind of unit, such as ``time``.
 
     The pattern is empty if it asks for none of several as "in months" and "how many months" do.
@@ -87,7 +88,7 @@ def units_in(text: str) -> dict[str, str]:
     return units_of_kind
 
 
-def keeps_units(text: str, settled_units: dict[str, str]) -> bool:
+def keeps_units(text: str, settled_units: Units) -> bool:
     """Return whether a number is written in the units of those before it; its own are settled for kinds without one."""
     units = units_in(normalise_answer(text))
     fits = units.items() <= (units | settled_units).items()

@@ -21,7 +21,14 @@ from assay.catalog.answer_text import (
     refuses_in_words,
 )
 from assay.catalog.tables import read_table
-from workers.targets.parsing.written_numbers import NumberForm, keeps_units, plain_number, units_in, written_number
+from workers.targets.parsing.written_numbers import (
+    NumberForm,
+    Units,
+    keeps_units,
+    plain_number,
+    units_in,
+    written_number,
+)
 from workers.targets.protocols.http.choice_letters import LEAST_SHARE, Likelihoods, letter_in, negates, without_thoughts
 
 LONGEST_ANSWER = 4000
@@ -226,18 +233,14 @@ def _mentions(text: str, label: str, labels: Sequence[str]) -> bool:
 
 
 def number_in(
-    answer: str,
-    bounds: tuple[float, float],
-    form: NumberForm | None,
-    prompt: str = "",
-    settled_units: dict[str, str] | None = None,
+    answer: str, bounds: tuple[float, float], form: NumberForm | None, prompt: str = "", settled: Units | None = None
 ) -> float | None:
     """Return the number that an answer consists of; ``None`` for any other text and outside the range.
 
     A heading before the number, "about", marks around it, its currency, units that the `prompt` asks for, the end of
     the range after it ("75/100") and a reason without numbers are ignored. Without a declared `form`, a number
     is read if both forms of numbers agree on it or only one of them gives a number within the range. A unit other than
-    that of the `settled_units` (by default, of the prompt) is another number: "2 years" are not 2 months.
+    `settled` (by default, of the prompt) is another number: "2 years" are not 2 months.
     """
     low, high = bounds
     text = _unwrap_decision(normalise_answer(without_thoughts(answer)).strip())
@@ -261,9 +264,8 @@ def number_in(
     if form is None and numbers and _MONEY.search(text):
         numbers = {max(numbers)}  # "$1.234" means 1,234: amounts of money seldom have three decimals
     numbers_in_range = {number for number in numbers if low <= number <= high}
-    is_read = len(numbers_in_range) == 1 and keeps_units(
-        text, units_in(prompt) if settled_units is None else settled_units
-    )
+    settled_units = units_in(prompt) if settled is None else settled
+    is_read = len(numbers_in_range) == 1 and keeps_units(text, settled_units)
     return numbers_in_range.pop() if is_read else None
 
 
