@@ -89,12 +89,17 @@ def plain_label(label: str) -> str:
     an explanation after it are dropped: "Label: good", "good because …". A label of marks only, such as "+", stays.
     """
     normalised_label = " ".join(normalise_answer(label).split())
-    label_text = unwrap_json(normalised_label).strip(_LABEL_EDGES)
+    label_text = _without_edges(unwrap_json(normalised_label))
     while (bracket_match := _BRACKETED.fullmatch(label_text)) is not None:
-        label_text = bracket_match[1].strip(_LABEL_EDGES)
+        label_text = _without_edges(bracket_match[1])
     explanation_match = compiled("any", "explained").match(label_text)
-    label_text = (explanation_match[1] if explanation_match else label_text).strip(_LABEL_EDGES)
-    return label_text or normalised_label
+    return _without_edges(explanation_match[1] if explanation_match else label_text) or normalised_label
+
+
+def _without_edges(label: str) -> str:
+    """Return a label without outer marks, but with an exclamation mark before it, which negates it: "!good"."""
+    bare_label = label.strip(_LABEL_EDGES)
+    return f"!{bare_label}" if bare_label and "!" in label[: label.index(bare_label)] else bare_label
 
 
 def unwrap_json(text: str) -> str:

@@ -135,12 +135,12 @@ class PersonGrammar:
             return None
         return self._read_unlisted(text, words)
 
-    def noun_genders(self, text: str) -> set[str | None]:
-        """Return the genders of a listed noun in the first two words; else, with `cases`, by the first word's end."""
+    def noun_genders(self, text: str, *, listed: bool = False) -> set[str | None]:
+        """Return the genders of a noun in the first two words; unless `listed`, else by the first word's case ending."""
         clause = _CLAUSE_END.split(_simplify(text), maxsplit=1)[0]
         words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(clause)]
         start, _, nouns = next(self._find_nouns(words, None), (MOST_BEFORE, 0, ()))
-        if self.cases and start >= MOST_BEFORE:
+        if self.cases and not listed and start >= MOST_BEFORE:
             return {self._ending_gender(word.text) for word in words[:1]} - {None}
         return {noun.gender for noun in nouns} if start < MOST_BEFORE else set()
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.catalog.answer_text import normalise_answer
 from assay.document import JsonObject
 from assay.model import Ask, Classify, Failure, Kind, Regress, Reply
-from workers.targets.adapter import Adapter, Target, group_of, questions_for
+from workers.targets.adapter import Adapter, Target, questions_for
 from workers.targets.parsing.answer_parsing import Misread, ModelFault, quoted
-from workers.targets.parsing.written_numbers import FORMS
+from workers.targets.parsing.written_numbers import FORMS, units_in
 from workers.targets.protocols.http import choice_letters
 from workers.targets.protocols.http.adapter import HttpAdapter
 from workers.targets.protocols.http.decision import Decision, Reading
@@ -64,13 +64,10 @@ class Decider(Adapter):
         self._models = [_with_system(model_adapter, decision, system) for system in systems]
         number_setting = getattr(model_adapter.settings, "number", None)  # a form of numbers, or "label", which is none
         self._number_form = number_setting if number_setting in FORMS else None
+        self._settled_units = units_in(decision.prompt)  # shared by the copies, as is the reading
         self.calls: list[DecisionCall] | None = None  # a probe sets a list, in which calls are then recorded
         # at most one, set by `_decide_case`; a list, because examinations copy the adapter, and the copies share it
         self._settled_reading: list[Reading] = list(decision.readings) if len(decision.readings) == 1 else []
-
-    def group_key(self, ask: Ask) -> Hashable:
-        """Return the group key of a question; see `group_of`. Each question is sent alone."""
-        return group_of(ask)
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
         """Ask the model about one case, in one or several calls; see `Adapter.answer`."""
@@ -168,9 +165,9 @@ class Decider(Adapter):
     def _read_number(self, output: ModelOutput) -> float:
         """Return the number, within the decision's range, of which the text consists."""
         assert self.decision.range is not None  # noqa: S101  a regressor has a range
-        number = number_in(output.text, self.decision.range, self._number_form, self.decision.prompt)
+        low, high = self.decision.range
+        number = number_in(output.text, (low, high), self._number_form, self.decision.prompt, self._settled_units)
         if number is None or output.end_reason == "length":
-            low, high = self.decision.range
             advice = "say in settings.decision.answer how to answer, such as: digits only"
             raise _unreadable_answer(output, f"one number from {low:g} to {high:g}; {advice}")
         return number
