@@ -1,7 +1,8 @@
 """``Idempotency-Key`` (draft-ietf-httpapi-idempotency-key-header-07): the same request is executed once.
 
-The look-up of the key, the work and usually the storage of the answer share *one* transaction: a crash leaves no
-part of it, and a second request with the key waits for the first or gets its answer.
+A repetition gets the stored answer before it is validated. The registration of the key, the work and the storage of
+the answer share *one* transaction: a crash leaves no part of it, and a second request with the key waits for the first
+or gets its answer.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Header, Request, Response
 
-from service.http.authentication import Caller, HttpParts, parts_of
+from service.http.authentication import Caller, HttpParts, PartsDependency, parts_of
 from service.http.json import Answer
 from service.http.problems import Problem
 from store.core.database import Connection
@@ -44,6 +45,13 @@ class Repeatable:
     kept_h: int
 
 
+class Replayed(Exception):
+    """Raised to answer a repeated request with its stored response."""
+
+    def __init__(self, response: Response) -> None:
+        self.response = response
+
+
 async def fingerprint(request: Request, idempotency_key: IdempotencyKey = None) -> Repeatable:
     """Return the identity of an identified caller's request: tenant, route, ``Idempotency-Key`` and payload digest."""
     caller: Caller = request.scope["assay.caller"]  # two tenants may use the same key
@@ -55,7 +63,22 @@ async def fingerprint(request: Request, idempotency_key: IdempotencyKey = None) 
     return Repeatable(scope, idempotency_key, payload.hexdigest(), parts_of(request).settings.idempotency_h)
 
 
-Repeat = Annotated[Repeatable, Depends(fingerprint)]
+Fingerprint = Annotated[Repeatable, Depends(fingerprint)]
+
+
+async def repeatable(request: Request, parts: PartsDependency, repeat: Fingerprint) -> Repeatable:
+    """Return the identity of a new request; a repetition is answered here, before anything else is validated."""
+    if repeat.key is not None:
+        state = await parts.database.read(
+            idempotency.find, repeat.scope, repeat.key, repeat.payload_digest, kept_h=repeat.kept_h
+        )
+        if (answer := _replay_of(state)) is not None:
+            allowance = await parts.rate_limiter.remainder(request.scope["assay.caller"].tenant)
+            raise Replayed(answer.response(**allowance.headers))
+    return repeat
+
+
+Repeat = Annotated[Repeatable, Depends(repeatable)]
 
 Created = TypeVar("Created")
 
@@ -70,23 +93,30 @@ def once(
 
     Returns the answer, and what `work` created, or ``None`` instead of that if the request is a repetition.
 
-    If `is_final`, called with what `work` created, is false (a caller waits for a job's end), the answer is not stored.
-    A repetition is then refused with ``idempotency-in-flight`` until `store_answer` is called. A request with the same
+    If `is_final`, called with what `work` created, is false (a caller waits for a job's end), a repetition is refused
+    with ``idempotency-in-flight`` until `store_answer` is called, or the caller counts as lost. A request with the same
     key and another payload is always refused, with ``idempotency-mismatch``.
     """
     if repeat.key is None:
         return work(c)
-    match idempotency.begin(c, repeat.scope, repeat.key, repeat.payload_digest, kept_h=repeat.kept_h):
+    state = idempotency.begin(c, repeat.scope, repeat.key, repeat.payload_digest, kept_h=repeat.kept_h)
+    if (replay := _replay_of(state)) is not None:
+        return replay, None
+    answer, creation = work(c)
+    store_answer(c, repeat, answer, is_final=is_final(creation))
+    return answer, creation
+
+
+def _replay_of(state: idempotency.RequestState | idempotency.Replay) -> Answer | None:
+    """Return the stored answer of a repeated request, ``None`` for a new one; raise `Problem` for any other."""
+    match state:
         case idempotency.Replay(status, body, headers):
-            return Answer(status, body, {**headers, "Idempotency-Replayed": "true"}), None
+            return Answer(status, body, {**headers, "Idempotency-Replayed": "true"})
         case "in-flight":
             raise Problem("idempotency-in-flight", headers={"Retry-After": str(RETRY_AFTER_S)})
         case "mismatch":
             raise Problem("idempotency-mismatch", errors=[{"header": "Idempotency-Key", "detail": "used before"}])
-    answer, creation = work(c)
-    if is_final(creation):
-        store_answer(c, repeat, answer)
-    return answer, creation
+    return None
 
 
 async def answer_once(service: HttpParts, repeat: Repeatable, work: Callable[[Connection], Answer]) -> Response:
@@ -95,12 +125,8 @@ async def answer_once(service: HttpParts, repeat: Repeatable, work: Callable[[Co
     return answer.response()
 
 
-def is_known(c: Connection, repeat: Repeatable) -> bool:
-    """Return whether a request with the same ``Idempotency-Key`` has been answered or is running."""
-    return repeat.key is not None and idempotency.is_known(c, repeat.scope, repeat.key)
-
-
-def store_answer(c: Connection, repeat: Repeatable, answer: Answer) -> None:
+def store_answer(c: Connection, repeat: Repeatable, answer: Answer, *, is_final: bool = True) -> None:
     """Store the answer, which repetitions of the request then get; do nothing without an ``Idempotency-Key``."""
     if repeat.key is not None:
-        idempotency.complete(c, repeat.scope, repeat.key, answer.status, answer.body, dict(answer.headers))
+        status = answer.status if is_final else None
+        idempotency.complete(c, repeat.scope, repeat.key, status, answer.body, answer.headers)

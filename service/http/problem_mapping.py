@@ -21,6 +21,7 @@ from assay.errors import SpecificationError
 from assay.methods import every_method, method_name
 from assay.methods.association.comparison import NotComparable
 from assay.rating.difference import NotTheSameQuestion
+from service.http.idempotency import Replayed
 from service.http.json import bad_specification, field_parts, pointer_to
 from service.http.problems import Problem, respond
 from store.core import errors
@@ -37,6 +38,7 @@ def register(app: FastAPI) -> None:
     """Register the exception handlers with `app`."""
     app.add_exception_handler(HTTPException, on_http_error)
     app.add_exception_handler(RequestValidationError, on_invalid_request)
+    app.add_exception_handler(Replayed, on_replay)
     for exception_type in PROBLEM_OF:
         app.add_exception_handler(exception_type, on_known_error)
 
@@ -82,6 +84,12 @@ def _problem_for_status(request: Request, error: HTTPException) -> Problem:
     problem = Problem("http-error", HTTPStatus(error.status_code).phrase, headers=error.headers)
     problem.status_code = error.status_code
     return problem
+
+
+async def on_replay(request: Request, error: Exception) -> Response:  # noqa: ARG001  the framework passes the request
+    """Send the stored response of a repeated request."""
+    assert isinstance(error, Replayed)  # noqa: S101  the handler is registered for this class
+    return error.response
 
 
 async def on_invalid_request(request: Request, error: Exception) -> JSONResponse:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 from typing import Annotated, Any
@@ -101,17 +100,15 @@ class Placement:
 
         def show(job: Job, rating: Stamp | StoredRating | None, jobs_before: int | None) -> Answer:
             start = _job_start(service, job, jobs_before, queue)
-            return _job_answer(base_url(self.request), service, status=202, job=job, start=start, rating=rating)
+            answer = _job_answer(base_url(self.request), service, status=202, job=job, start=start, rating=rating)
+            return replace(answer, status=status_if_succeeded) if wait and job.status == "succeeded" else answer
 
         with self.count_wait():
             answer, job = await place(service, caller, order, self.repeat, show, waits=bool(wait))
             if job is not None and wait and not job.finished:
                 await service.event_stream.wait_for_end(job.id, wait)
                 answer = await service.database.write(_answer_after_wait, job, show, self.repeat)
-        response = await self.response_of(answer)
-        if wait and json.loads(answer.body).get("status") == "succeeded":  # a repeat has only the stored bytes
-            response.status_code = status_if_succeeded
-        return response
+        return await self.response_of(answer)
 
 
 async def placement(

@@ -23,7 +23,7 @@ from assay.rating.plan import Service as Plannable
 from assay.references import NOTHING, HeldBack
 from service.container import Service
 from service.http.authentication import Caller
-from service.http.idempotency import Repeatable, is_known, once
+from service.http.idempotency import Repeatable, once
 from service.http.json import Answer, bad_specification, located, write_json
 from service.http.problems import Problem
 from service.jobs.inputs import reading_of, with_named_inputs, with_rows, with_stored_items
@@ -91,7 +91,7 @@ async def place(
     """
     max_active = service.settings.max_active_jobs
     target_url = order.job.target["base_url"] if order.job.kind == "rating" else None  # only ratings have a cool-down
-    if is_new := await service.database.read(_is_new, order, repeat, max_active):
+    if is_new := await service.database.read(_is_new, order, max_active):
         await permit(service, caller, target_url)
     arguments = (order, repeat, show, max_active, waits)
     try:
@@ -139,10 +139,8 @@ def count_active(c: Connection, tenant: str) -> int:
     return jobs.count_unfinished(c, tenant)
 
 
-def _is_new(c: Connection, order: Order, repeat: Repeatable, max_active: int) -> bool:
+def _is_new(c: Connection, order: Order, max_active: int) -> bool:
     """Return whether an order needs a new job; only an estimate, because it reads without a transaction."""
-    if is_known(c, repeat):
-        return False
     rating, job_to_join, _ = _find_existing(c, order, max_active)
     return rating is None and job_to_join is None
 

@@ -14,7 +14,7 @@ from assay.rating.difference import worst_of
 from reports.regulators import METHOD as AUDITED
 from service.container import Service
 from service.http.authentication import Caller
-from service.http.idempotency import Repeatable, is_known, once, store_answer
+from service.http.idempotency import Repeatable, once, store_answer
 from service.http.json import Answer
 from service.http.problems import Problem
 from service.jobs.service import as_rated, count_active, permit, refuse_cooling, too_many_jobs
@@ -191,7 +191,7 @@ async def place_suite(
     Each new job counts towards the caller's rate limit, and is refused as in `permit`, or with ``too-many-jobs``.
     """
     tenant = caller.tenant
-    new_count = await service.database.read(_count_new, tenant, plan, repeat)
+    new_count = await service.database.read(_count_new, tenant, plan)
     if new_count:
         for target in plan.targets[1:]:  # `permit` checks the first
             await refuse_cooling(service, caller, target.descriptor["base_url"])
@@ -265,10 +265,8 @@ def cancel_jobs_of(c: Connection, suite_id: str, tenant: str) -> list[str] | Non
     return own_jobs
 
 
-def _count_new(c: Connection, tenant: str, plan: Plan, repeat: Repeatable) -> int:
+def _count_new(c: Connection, tenant: str, plan: Plan) -> int:
     """Count the new jobs of a suite; only an estimate, because it reads without a transaction."""
-    if is_known(c, repeat):
-        return 0
     wanted_jobs, _ = _settle_jobs(plan, _read_reusable(c, tenant, plan))
     return sum(rating_id is None for _, rating_id in wanted_jobs)
 
