@@ -155,7 +155,7 @@ def _place_order(
         if is_new and not permitted:
             raise RateNotTaken
         if rating is not None:
-            job = jobs.add_finished(c, as_rated(order.job, rating), rating.id)
+            job = jobs.add_finished(c, as_rated(order.job, rating), rating)
         elif job is None:
             job = jobs.add(c, order.job)
         return show(job, rating, jobs_before), PlacedJob(job, is_new)
@@ -179,12 +179,11 @@ def _find_existing(c: Connection, order: Order, max_active: int) -> tuple[Stored
     number of unfinished jobs, and `RatingsRefused` if a host of the targets is known to refuse ratings.
     """
     job = order.job
-    known_work = jobs.existing_work(c, job.tenant, job.request_digest, order.age_s, max_active)
-    rating = None if known_work.rating_id is None else ratings.find(c, known_work.rating_id, job.tenant)
-    if rating is not None and rating.visibility == job.visibility:
+    wanted = (job.tenant, job.request_digest, order.age_s)
+    known_work = jobs.existing_work(c, *wanted, max_active, job.visibility, job.callback_url)
+    if known_work.rating_id is not None and (rating := ratings.find(c, known_work.rating_id, job.tenant)):
         return rating, None, None
-    twin = None if known_work.twin_id is None else jobs.find(c, known_work.twin_id, job.tenant)  # an equal job
-    if twin and twin.visibility == job.visibility and job.callback_url in {None, twin.callback_url}:
+    if known_work.twin_id is not None and (twin := jobs.find(c, known_work.twin_id, job.tenant)):
         return None, twin, queued_before(c, twin)
     # near the limit, the unfinished jobs are counted again, under a lock
     if known_work.active >= max_active - NEAR_LIMIT and count_active(c, job.tenant) >= max_active:

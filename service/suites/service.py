@@ -280,7 +280,8 @@ def _add_suite(
         _refuse_too_many(c, tenant, new_jobs, max_active)
         domains.check(c, tenant, *(target for job in new_jobs for target in (job.target, job.author)))
         rating_of = ratings.find_all(c, [rating_id for _, rating_id in wanted_jobs if rating_id is not None], tenant)
-        jobs.add_all(c, [(as_rated(job, rating_of.get(rating_id or "")), rating_id) for job, rating_id in wanted_jobs])
+        entries = [(job, rating_of.get(rating_id or "")) for job, rating_id in wanted_jobs]
+        jobs.add_all(c, [(as_rated(job, rating), rating) for job, rating in entries])
         joined_ids = sorted(set(job_ids) - {job.id for job, _ in wanted_jobs})  # jobs of earlier requests
         suite_state = read_suite(c, suites.add(c, _new_suite(tenant, plan, job_ids, joined_ids)).id, tenant)
         assert suite_state is not None  # noqa: S101  the suite was just stored
@@ -304,7 +305,8 @@ def _answer_after_wait(c: Connection, suite_id: str, tenant: str, repeat: Repeat
 
 def _read_reusable(c: Connection, tenant: str, plan: Plan) -> dict[str, ReusableWork]:
     digests = {planned_cell.order.job.request_digest for planned_cell in plan.planned}
-    return suites.reusable_work(c, tenant, digests, plan.planned[0].order.age_s)  # all orders of a suite have one age
+    order = plan.planned[0].order  # all orders of a suite have the same age, visibility and callback
+    return suites.reusable_work(c, tenant, digests, order.age_s, order.job.visibility, order.job.callback_url)
 
 
 def _settle_jobs(plan: Plan, known_work: dict[str, ReusableWork]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
@@ -314,21 +316,13 @@ def _settle_jobs(plan: Plan, known_work: dict[str, ReusableWork]) -> tuple[list[
     for planned_cell in plan.planned:
         job = planned_cell.order.job
         work = known_work[job.request_digest]
-        if _joins_running_job(job, work):
-            job_ids.append(str(work.twin_id))
+        if work.rating_id is None and work.twin_id is not None:
+            job_ids.append(work.twin_id)
             continue
-        rating_id = work.rating_id if work.rating_visibility == job.visibility else None
         # two cells with equal requests share one job
-        shared_job, _ = wanted_jobs.setdefault(job.request_digest, (job, rating_id))
+        shared_job, _ = wanted_jobs.setdefault(job.request_digest, (job, work.rating_id))
         job_ids.append(shared_job.id)
     return list(wanted_jobs.values()), job_ids
-
-
-def _joins_running_job(job: NewJob, work: ReusableWork) -> bool:
-    """Return whether to join the unfinished job in `work`: it fits the requested `job`, and no rating answers that."""
-    if work.twin_id is None or work.rating_visibility == job.visibility:
-        return False
-    return work.twin_visibility == job.visibility and job.callback_url in {None, work.twin_callback_url}
 
 
 def _refuse_too_many(c: Connection, tenant: str, new_jobs: Sequence[NewJob], limit: int) -> None:

@@ -1,7 +1,12 @@
+from dataclasses import replace
+from functools import partial
+
 import pytest
 
 from store.core.errors import AlreadyFinished
 from store.jobs import jobs
+from store.ratings import ratings
+from store.suites import suites
 from store.webhooks import outbox
 from tests.support.concurrency import run_concurrently
 
@@ -23,13 +28,39 @@ def test_job_can_be_read_by_workers_but_not_by_another_tenant(database, queued):
         assert jobs.find(c, job.id, None) == job
 
 
-def test_job_answered_by_an_existing_rating_is_stored_as_succeeded(database, a_job):
+def test_job_answered_by_an_existing_rating_is_stored_as_succeeded_and_announced_like_a_measured_one(
+    database, claimed, a_rating, a_job
+):
+    measured = claimed()
     with database.write() as c:
-        job = jobs.add_finished(c, a_job(), "rat_1")
+        rating_id = jobs.finish(c, measured, replace(a_rating(), because="It follows its input."))
+    with database.write() as c:
+        job = jobs.add_finished(c, a_job(), ratings.find(c, rating_id, "acme"))
     with database.read() as c:
-        assert (job.status, job.rating_id, jobs.due(c)) == ("succeeded", "rat_1", [])
-        assert [event.type for event in jobs.events(c, job.id, 0)] == ["succeeded"]
-        assert [notice.kind for notice in outbox.due(c)] == ["job.succeeded"]
+        assert (job.status, job.rating_id, jobs.due(c)) == ("succeeded", rating_id, [])
+        (event,) = jobs.events(c, job.id, 0)
+        assert (event.type, event.data) == ("succeeded", jobs.events(c, measured.job.id, 0)[-1].data)
+        first, second = (notice for notice in outbox.due(c) if notice.kind == "job.succeeded")
+        assert second.data == first.data | {"job_id": job.id}
+        assert (second.data["letter"], second.data["because"]) == ("DSBS", "It follows its input.")
+
+
+def test_an_answer_of_the_wanted_visibility_is_found_behind_a_newer_one_of_another(database, queued, published):
+    wanted = published(request_digest="sha256:rated")
+    published(request_digest="sha256:rated", visibility="public")
+    twin = queued(request_digest="sha256:running", callback_url="http://told")
+    queued(request_digest="sha256:running", visibility="public")
+    with database.read() as c:
+        for find in (partial(jobs.existing_work, max_active=9), _in_a_suite):
+            assert find(c, "acme", "sha256:rated", 60).rating_id == wanted
+            assert find(c, "acme", "sha256:rated", 60, visibility="unlisted").rating_id is None
+            for callback_url in (None, "http://told"):
+                assert find(c, "acme", "sha256:running", 0, callback_url=callback_url).twin_id == twin.id
+            assert find(c, "acme", "sha256:running", 0, callback_url="http://other").twin_id is None
+
+
+def _in_a_suite(c, tenant, digest, *arguments, **fields):
+    return suites.reusable_work(c, tenant, {digest}, *arguments, **fields)[digest]
 
 
 def test_pages_of_jobs_are_newest_first_and_ignore_jobs_added_later(database, queued):
