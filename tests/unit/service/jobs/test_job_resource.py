@@ -198,6 +198,16 @@ async def test_a_private_rating_is_not_reused_for_a_request_for_a_public_rating(
     assert (await post(client, request_body(max_age_s=3600, visibility="public"))).json()["status"] == "queued"
 
 
+async def test_a_private_rating_answers_a_request_although_a_public_one_is_newer(client, request_body, worker):
+    ratings = {}
+    for visibility in ("private", "public"):
+        job = (await post(client, request_body(visibility=visibility))).json()
+        ratings[visibility] = await asyncio.to_thread(worker.rate, job["id"])
+    for visibility in ("private", "public"):
+        answer = (await post(client, request_body(max_age_s=3600, visibility=visibility))).json()
+        assert (answer["status"], (answer["rating"] or {}).get("id")) == ("succeeded", ratings[visibility])
+
+
 async def test_an_idempotency_key_replays_status_body_and_location(client, request_body, worker):
     first = await post(client, request_body(), **{"Idempotency-Key": "abc"})
     worker.rate(first.json()["id"])
