@@ -9,7 +9,7 @@ from starlette.responses import StreamingResponse
 
 from service.corpora.schemas import ItemView, SentenceItem
 from service.http.openapi.common_schemas import instant
-from service.jobs.ledger import csv_file, jsonl_file, pages, runs_in_a_spreadsheet
+from service.jobs.ledger import RUNS_IN_A_SPREADSHEET, csv_file, jsonl_file, pages
 from store.core.database import AsyncDatabase
 from store.core.plain_messages import plain_message
 from store.corpora import items
@@ -77,4 +77,4 @@ def sentences_of_csv(file: BinaryIO) -> list[SentenceItem]:
 
 def _without_escape(cell: str) -> str:
     """Remove the mark that downloads put before cells that a spreadsheet would run as a formula."""
-    return cell[1:] if cell[:1] == "'" and runs_in_a_spreadsheet(cell) else cell
+    return cell[1:] if cell[:1] == "'" and cell.lstrip("'").startswith(RUNS_IN_A_SPREADSHEET) else cell

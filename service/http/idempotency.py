@@ -1,8 +1,7 @@
 """``Idempotency-Key`` (draft-ietf-httpapi-idempotency-key-header-07): the same request is executed once.
 
-A repetition gets the stored answer before it is validated. The registration of the key, the work and the storage of
-the answer share *one* transaction: a crash leaves no part of it, and a second request with the key waits for the first
-or gets its answer.
+A repetition gets the stored answer and is not validated. Key, work and answer are stored by *one* transaction: a crash
+leaves no part of it, and a second request with the key waits for the first.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Header, Request, Response
+from starlette.exceptions import HTTPException
 
 from service.http.authentication import Caller, HttpParts, PartsDependency, parts_of
 from service.http.json import Answer
@@ -45,10 +45,11 @@ class Repeatable:
     kept_h: int
 
 
-class Replayed(Exception):
-    """Raised to answer a repeated request with its stored response."""
+class Replayed(HTTPException):
+    """Raised to answer a repeated request with its stored `response`."""
 
     def __init__(self, response: Response) -> None:
+        super().__init__(response.status_code)
         self.response = response
 
 
@@ -68,13 +69,9 @@ Fingerprint = Annotated[Repeatable, Depends(fingerprint)]
 
 async def repeatable(request: Request, parts: PartsDependency, repeat: Fingerprint) -> Repeatable:
     """Return the identity of a new request; a repetition is answered here, before anything else is validated."""
-    if repeat.key is not None:
-        state = await parts.database.read(
-            idempotency.find, repeat.scope, repeat.key, repeat.payload_digest, kept_h=repeat.kept_h
-        )
-        if (answer := _replay_of(state)) is not None:
-            allowance = await parts.rate_limiter.remainder(request.scope["assay.caller"].tenant)
-            raise Replayed(answer.response(**allowance.headers))
+    if repeat.key is not None and (answer := await parts.database.read(_stored_answer, repeat, idempotency.find)):
+        allowance = await parts.rate_limiter.remainder(request.scope["assay.caller"].tenant)
+        raise Replayed(answer.response(**allowance.headers))
     return repeat
 
 
@@ -97,19 +94,16 @@ def once(
     with ``idempotency-in-flight`` until `store_answer` is called, or the caller counts as lost. A request with the same
     key and another payload is always refused, with ``idempotency-mismatch``.
     """
-    if repeat.key is None:
-        return work(c)
-    state = idempotency.begin(c, repeat.scope, repeat.key, repeat.payload_digest, kept_h=repeat.kept_h)
-    if (replay := _replay_of(state)) is not None:
+    if repeat.key is not None and (replay := _stored_answer(c, repeat, idempotency.begin)):
         return replay, None
     answer, creation = work(c)
     store_answer(c, repeat, answer, is_final=is_final(creation))
     return answer, creation
 
 
-def _replay_of(state: idempotency.RequestState | idempotency.Replay) -> Answer | None:
+def _stored_answer(c: Connection, repeat: Repeatable, look_up: Callable[..., object]) -> Answer | None:
     """Return the stored answer of a repeated request, ``None`` for a new one; raise `Problem` for any other."""
-    match state:
+    match look_up(c, repeat.scope, repeat.key, repeat.payload_digest, repeat.kept_h):
         case idempotency.Replay(status, body, headers):
             return Answer(status, body, {**headers, "Idempotency-Replayed": "true"})
         case "in-flight":

@@ -38,7 +38,6 @@ def register(app: FastAPI) -> None:
     """Register the exception handlers with `app`."""
     app.add_exception_handler(HTTPException, on_http_error)
     app.add_exception_handler(RequestValidationError, on_invalid_request)
-    app.add_exception_handler(Replayed, on_replay)
     for exception_type in PROBLEM_OF:
         app.add_exception_handler(exception_type, on_known_error)
 
@@ -60,8 +59,10 @@ def allowed_methods(app: FastAPI, path: str) -> list[str]:
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:
-    """Handle a `Problem`, or an error of the framework, which has a status only."""
+    """Handle a `Problem`, a repeated request, or an error of the framework, which has a status only."""
     assert isinstance(error, HTTPException)  # noqa: S101  the handler is registered for this class
+    if isinstance(error, Replayed):
+        return error.response
     if isinstance(error, Problem):
         return respond(request, error)
     if error.status_code < 400:
@@ -84,12 +85,6 @@ def _problem_for_status(request: Request, error: HTTPException) -> Problem:
     problem = Problem("http-error", HTTPStatus(error.status_code).phrase, headers=error.headers)
     problem.status_code = error.status_code
     return problem
-
-
-async def on_replay(request: Request, error: Exception) -> Response:  # noqa: ARG001  the framework passes the request
-    """Send the stored response of a repeated request."""
-    assert isinstance(error, Replayed)  # noqa: S101  the handler is registered for this class
-    return error.response
 
 
 async def on_invalid_request(request: Request, error: Exception) -> JSONResponse:

@@ -38,6 +38,8 @@ COLUMNS = {
 }
 """Columns of a downloaded file with their Arrow types; `ask`, and a `value` that is not text, are JSON."""
 
+RUNS_IN_A_SPREADSHEET = ("=", "+", "-", "@", "\t", "\r")
+
 
 async def ledger_csv(database: AsyncDatabase, job_id: str) -> StreamingResponse:
     """Stream a job's observations as CSV (RFC 4180)."""
@@ -131,12 +133,8 @@ def _safe_cell(cell: object) -> object:
     if not isinstance(cell, str):
         return cell
     valid_text = _valid_text(cell)
-    return "'" + valid_text if runs_in_a_spreadsheet(valid_text) else valid_text
-
-
-def runs_in_a_spreadsheet(text: str) -> bool:
-    """Return whether a text begins like a formula, or like an escaped one: both are escaped, to be told apart."""
-    return text.lstrip("'").startswith(("=", "+", "-", "@", "\t", "\r"))
+    # a text that begins like an escaped one is escaped too, so that an import restores both
+    return "'" + valid_text if valid_text.lstrip("'").startswith(RUNS_IN_A_SPREADSHEET) else valid_text
 
 
 def _valid_text(text: str) -> str:

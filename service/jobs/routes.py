@@ -40,7 +40,7 @@ from service.jobs.schemas import (
     RatingRequest,
 )
 from service.jobs.schemas import Status as JobStatus
-from service.jobs.service import Order, facts_of, place, plan_order, queued_before, rating_order
+from service.jobs.service import Order, facts_of, place, plan_order, rating_order
 from service.jobs.status import Status
 from service.ratings.service import MAX_LISTED, MAX_SUMMARISED
 from service.targets.service import resolve_target
@@ -277,7 +277,7 @@ async def download_observations_jsonl(job: FoundJob, service: ServiceDependency)
 def _answer_after_wait(c: Connection, job: Job, show: Any, repeat: Repeatable) -> Answer:
     """Build the answer again after the wait, and store it for repetitions of the request."""
     current_job = jobs.find(c, job.id, job.tenant) or job
-    answer: Answer = show(current_job, _read_stamp(c, current_job), queued_before(c, current_job))
+    answer: Answer = show(current_job, _read_stamp(c, current_job), jobs.own_before(c, current_job))
     store_answer(c, repeat, answer)
     return answer
 
@@ -291,7 +291,7 @@ async def _read_status(service: Service, tenant: str, job_id: str, base: str) ->
 
 def _read_job(c: Connection, job_id: str, tenant: str) -> tuple[Job, int | None, Stamp | None] | None:
     job = jobs.find(c, job_id, tenant)
-    return None if job is None else (job, queued_before(c, job), _read_stamp(c, job))
+    return None if job is None else (job, jobs.own_before(c, job), _read_stamp(c, job))
 
 
 async def _queue_state(service: Service) -> QueueState:

@@ -154,10 +154,8 @@ def _place_order(
         is_new = rating is None and job is None
         if is_new and not permitted:
             raise RateNotTaken
-        if rating is not None:
-            job = jobs.add_finished(c, as_rated(order.job, rating), rating)
-        elif job is None:
-            job = jobs.add(c, order.job)
+        if job is None:
+            job = jobs.add(c, as_rated(order.job, rating), rating)
         return show(job, rating, jobs_before), PlacedJob(job, is_new)
 
     return once(c, repeat, find_or_add_job, is_final=lambda placed: not waits or placed.job.finished)
@@ -179,23 +177,17 @@ def _find_existing(c: Connection, order: Order, max_active: int) -> tuple[Stored
     number of unfinished jobs, and `RatingsRefused` if a host of the targets is known to refuse ratings.
     """
     job = order.job
-    wanted = (job.tenant, job.request_digest, order.age_s)
-    known_work = jobs.existing_work(c, *wanted, max_active, job.visibility, job.callback_url)
+    known_work = jobs.existing_work(c, job, order.age_s, max_active)
     if known_work.rating_id is not None and (rating := ratings.find(c, known_work.rating_id, job.tenant)):
         return rating, None, None
     if known_work.twin_id is not None and (twin := jobs.find(c, known_work.twin_id, job.tenant)):
-        return None, twin, queued_before(c, twin)
+        return None, twin, jobs.own_before(c, twin)
     # near the limit, the unfinished jobs are counted again, under a lock
     if known_work.active >= max_active - NEAR_LIMIT and count_active(c, job.tenant) >= max_active:
         raise too_many_jobs(f"{max_active} of your jobs are queued or running; wait until one of them has ended")
     if known_work.refusals and job.kind in domains.CALLING:  # some host refuses ratings, and the job calls services
         domains.check(c, job.tenant, job.target, job.author)
     return None, None, known_work.own_before
-
-
-def queued_before(c: Connection, job: Job) -> int | None:
-    """Return the number of the tenant's jobs before a queued job; ``None`` if the job is not queued."""
-    return jobs.own_before(c, job) if job.status == "queued" else None
 
 
 # ---------------------------------------------------------------------------- construction of orders

@@ -27,7 +27,7 @@ from store.jobs.jobs import NewJob
 from store.ratings import ratings
 from store.ratings.ratings import StoredRating
 from store.suites import suites
-from store.suites.suites import Cell, NewSuite, ReusableWork, StoredCell, StoredSuite, SuiteProgress, tally
+from store.suites.suites import Cell, NewSuite, StoredCell, StoredSuite, SuiteProgress, tally
 from store.targets import domains
 
 Ratings = Mapping[str, RatingDocument]
@@ -191,7 +191,7 @@ async def place_suite(
     Each new job counts towards the caller's rate limit, and is refused as in `permit`, or with ``too-many-jobs``.
     """
     tenant = caller.tenant
-    new_count = await service.database.read(_count_new, tenant, plan)
+    new_count = await service.database.read(_count_new, plan)
     if new_count:
         for target in plan.targets[1:]:  # `permit` checks the first
             await refuse_cooling(service, caller, target.descriptor["base_url"])
@@ -265,9 +265,9 @@ def cancel_jobs_of(c: Connection, suite_id: str, tenant: str) -> list[str] | Non
     return own_jobs
 
 
-def _count_new(c: Connection, tenant: str, plan: Plan) -> int:
+def _count_new(c: Connection, plan: Plan) -> int:
     """Count the new jobs of a suite; only an estimate, because it reads without a transaction."""
-    wanted_jobs, _ = _settle_jobs(plan, _read_reusable(c, tenant, plan))
+    wanted_jobs, _ = _settle_jobs(c, plan)
     return sum(rating_id is None for _, rating_id in wanted_jobs)
 
 
@@ -275,7 +275,7 @@ def _add_suite(
     c: Connection, tenant: str, plan: Plan, repeat: Repeatable, show: Show, max_active: int, *, waits: bool
 ) -> tuple[Answer, PlacedSuite | None]:
     def add_jobs_and_suite(c: Connection) -> tuple[Answer, PlacedSuite]:
-        wanted_jobs, job_ids = _settle_jobs(plan, _read_reusable(c, tenant, plan))  # a job id for each cell
+        wanted_jobs, job_ids = _settle_jobs(c, plan)  # a job id for each cell
         new_jobs = [job for job, rating_id in wanted_jobs if rating_id is None]
         _refuse_too_many(c, tenant, new_jobs, max_active)
         domains.check(c, tenant, *(target for job in new_jobs for target in (job.target, job.author)))
@@ -303,14 +303,11 @@ def _answer_after_wait(c: Connection, suite_id: str, tenant: str, repeat: Repeat
     return answer
 
 
-def _read_reusable(c: Connection, tenant: str, plan: Plan) -> dict[str, ReusableWork]:
-    digests = {planned_cell.order.job.request_digest for planned_cell in plan.planned}
-    order = plan.planned[0].order  # all orders of a suite have the same age, visibility and callback
-    return suites.reusable_work(c, tenant, digests, order.age_s, order.job.visibility, order.job.callback_url)
-
-
-def _settle_jobs(plan: Plan, known_work: dict[str, ReusableWork]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
+def _settle_jobs(c: Connection, plan: Plan) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
     """Return the jobs to add, each with the id of a rating that answers it, if any; and a job's id for each cell."""
+    digests = {planned_cell.order.job.request_digest for planned_cell in plan.planned}
+    order = plan.planned[0].order  # all orders of a suite have the same tenant, age, visibility and callback
+    known_work = suites.reusable_work(c, order.job, digests, order.age_s)
     wanted_jobs: dict[str, tuple[NewJob, str | None]] = {}
     job_ids: list[str] = []
     for planned_cell in plan.planned:

@@ -22,9 +22,6 @@ KEPT_H = 24
 IN_FLIGHT_S = 120
 """Seconds after which a request without a final response counts as lost."""
 
-ACCEPTED = 202
-"""Status of a response recorded before the end of the work that the request waits for."""
-
 RequestState = Literal["new", "in-flight", "mismatch"]
 """State of a request without a recorded response: it is new (execute it, then call `complete`), it is being executed
 (HTTP 409), or its key was used with another payload (HTTP 422)."""
@@ -40,13 +37,7 @@ class Replay:
 
 
 def begin(
-    c: Connection,
-    scope: str,
-    key: str,
-    payload_digest: str,
-    *,
-    kept_h: float = KEPT_H,
-    in_flight_s: float = IN_FLIGHT_S,
+    c: Connection, scope: str, key: str, payload_digest: str, kept_h: float = KEPT_H, in_flight_s: float = IN_FLIGHT_S
 ) -> RequestState | Replay:
     """Register a request, and return its state or the recorded response; the parameters are those of `find`."""
     values = {"scope": scope, "key": key, "payload_digest": payload_digest, "began_at": now_ms()}
@@ -59,18 +50,12 @@ def begin(
     )
     if c.execute(insert_or_replace.returning(idempotency.c.key)).one_or_none() is not None:
         return "new"
-    state = find(c, scope, key, payload_digest, kept_h=kept_h, in_flight_s=in_flight_s)
+    state = find(c, scope, key, payload_digest, kept_h, in_flight_s)
     return "in-flight" if state == "new" else state  # "new": `purge` deleted the row between the two statements
 
 
 def find(
-    c: Connection,
-    scope: str,
-    key: str,
-    payload_digest: str,
-    *,
-    kept_h: float = KEPT_H,
-    in_flight_s: float = IN_FLIGHT_S,
+    c: Connection, scope: str, key: str, payload_digest: str, kept_h: float = KEPT_H, in_flight_s: float = IN_FLIGHT_S
 ) -> RequestState | Replay:
     """Return the state of a request or its recorded response, without registering it.
 
@@ -87,7 +72,7 @@ def find(
         return "mismatch"
     if row["body"] is None or (row["status"] is None and not row["is_lost"]):
         return "in-flight"
-    return Replay(row["status"] or ACCEPTED, row["body"], row["headers"])
+    return Replay(row["status"] or 202, row["body"], row["headers"])  # 202: the response before the end of the work
 
 
 def complete(c: Connection, scope: str, key: str, status: int | None, body: bytes, headers: Mapping[str, str]) -> None:

@@ -300,23 +300,17 @@ _EXISTING_WORK = select(
 )
 
 
-def existing_work(
-    c: Connection,
-    tenant: str,
-    request_digest: str,
-    max_age_s: int,
-    max_active: int,
-    visibility: str = "private",
-    callback_url: str | None = None,
-) -> ExistingWork:
-    """Read what answers a request, and its tenant's load. Ratings are at most `max_age_s` old (0: no ratings)."""
-    values = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": max_active}
-    values |= {"visibility": visibility, "callback_url": callback_url}
+def existing_work(c: Connection, job: RequestedWork, max_age_s: int, max_active: int) -> ExistingWork:
+    """Read what answers the request of a job, and its tenant's load. Ratings are at most `max_age_s` old (0: none)."""
+    values = {"by_tenant": job.tenant, "digest": job.request_digest, "age_ms": max_age_s * 1000, "most": max_active}
+    values |= {"visibility": job.visibility, "callback_url": job.callback_url}
     return ExistingWork(*c.execute(_EXISTING_WORK, values).one())
 
 
-def own_before(c: Connection, job: Job) -> int:
-    """Count the queued jobs that precede a queued job of the same tenant, up to `MOST_COUNTED`."""
+def own_before(c: Connection, job: Job) -> int | None:
+    """Count its tenant's queued jobs before a queued job, up to `MOST_COUNTED`; ``None`` if the job is not queued."""
+    if job.status != "queued":
+        return None
     values = {"by_tenant": job.tenant, "next_run_at": job.next_run_at, "job_id": job.id}
     return int(c.execute(_OWN_BEFORE, values).scalar_one())
 
@@ -360,30 +354,24 @@ _INSERT = (
 
 _INSERT_ANSWERED = _INSERT.values(finished_at=now_ms())
 
-_QUEUED_COLUMNS: dict[str, Any] = {"status": "queued", "stage": "queued"}
+_QUEUED_COLUMNS: dict[str, Any] = {"status": "queued", "stage": "queued", "rating_id": None}
 # the job asks nothing, because an existing rating answers it
 _ANSWERED_COLUMNS: dict[str, Any] = {"status": "succeeded", "stage": "rated", "nonce": None, "commitment": None}
 
 
-def add(c: Connection, new_job: NewJob) -> Job:
-    """Add a queued job, due at once; the reconciler finds its row and dispatches it."""
-    return add_all(c, [(new_job, None)])[0]
-
-
-def add_finished(c: Connection, new_job: NewJob, rating: StoredRating) -> Job:
-    """Add a job that an existing rating answers: it has succeeded already; write its webhook notice."""
+def add(c: Connection, new_job: NewJob, rating: StoredRating | None = None) -> Job:
+    """Add a queued job, due at once, which the reconciler dispatches; or one that an existing rating answers."""
     return add_all(c, [(new_job, rating)])[0]
 
 
 def add_all(c: Connection, entries: Sequence[tuple[NewJob, StoredRating | None]]) -> list[Job]:
     """Add several jobs, in a number of statements that does not depend on the number of jobs.
 
-    Each job comes with the existing rating that answers it, or ``None`` to queue it. The result has the same order.
+    Each job comes with the existing rating that answers it (it has succeeded already, and its webhook notice is
+    written), or ``None`` to queue it. The result has the same order.
     """
-    rating_of = {rating.id: rating for _, rating in entries if rating is not None}
     rows = [
-        columns_of(new_job)
-        | ({"rating_id": None, **_QUEUED_COLUMNS} if rating is None else {"rating_id": rating.id, **_ANSWERED_COLUMNS})
+        columns_of(new_job) | (_ANSWERED_COLUMNS | {"rating_id": rating.id} if rating else _QUEUED_COLUMNS)
         for new_job, rating in entries
     ]
     for tenant in sorted({row["tenant"] for row in rows}):  # sorted, so that two transactions cannot deadlock
@@ -392,16 +380,15 @@ def add_all(c: Connection, entries: Sequence[tuple[NewJob, StoredRating | None]]
     for statement, status_columns in ((_INSERT, _QUEUED_COLUMNS), (_INSERT_ANSWERED, _ANSWERED_COLUMNS)):
         if batch := [row for row in rows if row["status"] == status_columns["status"]]:
             jobs_by_id.update((row["id"], job_from(**row)) for row in c.execute(statement, batch).mappings())
-    new_jobs = [jobs_by_id[new_job.id] for new_job, _ in entries]
+    new_jobs = [(jobs_by_id[new_job.id], rating) for new_job, rating in entries]
     if new_jobs:
-        c.execute(insert(event_rows), [_first_event(job, rating_of.get(job.rating_id or "")) for job in new_jobs])
-    if rating_of:
-        because = sentences(c, rating_of)
-        answered = [(job, rating_of[job.rating_id]) for job in new_jobs if job.rating_id is not None]
+        c.execute(insert(event_rows), [_first_event(job, rating) for job, rating in new_jobs])
+    if answered := [(job, rating) for job, rating in new_jobs if rating is not None]:
+        because = sentences(c, [rating.id for _, rating in answered])
         facts = [(job, success_facts(job, rating, because.get(rating.id))) for job, rating in answered]
         notices = [notice_row(job.id, "job.succeeded", data, job.created_at) for job, data in facts]
         c.execute(insert(outbox_table), notices)
-    return new_jobs
+    return [job for job, _ in new_jobs]
 
 
 def _first_event(job: Job, rating: StoredRating | None) -> JsonObject:

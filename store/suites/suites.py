@@ -16,7 +16,7 @@ from sqlalchemy import Connection, func, insert, select
 from assay.document import Json, JsonObject, RatingDocument, read_rating
 from store.core.columns import new_id, now_ms
 from store.core.rows import all_rows
-from store.jobs.job import UNFINISHED, joinable
+from store.jobs.job import UNFINISHED, NewJob, joinable
 from store.jobs.tables import jobs
 from store.quota.tenant_rows import TenantRows
 from store.ratings.tables import ratings
@@ -198,30 +198,22 @@ def rating_documents(c: Connection, rating_ids: Collection[str]) -> dict[str, Ra
     return {rating_id: read_rating(document) for rating_id, document in documents.items()}
 
 
-def reusable_work(
-    c: Connection,
-    tenant: str,
-    digests: Collection[str],
-    max_age_s: int,
-    visibility: str = "private",
-    callback_url: str | None = None,
-) -> dict[str, ReusableWork]:
-    """Read existing work by request digest; ratings in it are at most `max_age_s` seconds old (0: no ratings)."""
-    # both queries are ascending by time, so that newer rows replace older ones
-    facts_by_digest: dict[str, JsonObject] = {digest: {} for digest in digests}
-    if max_age_s > 0:
-        for rating in c.execute(
-            select(ratings.c.request_digest, ratings.c.id)
-            .where(ratings.c.tenant == tenant, ratings.c.request_digest.in_(digests), ratings.c.withdrawn_at.is_(None))
-            .where(ratings.c.created_at >= now_ms() - max_age_s * 1000, ratings.c.expires_at > now_ms())
-            .where(ratings.c.visibility == visibility)
-            .order_by(ratings.c.created_at, ratings.c.id)
-        ):
-            facts_by_digest[rating.request_digest]["rating_id"] = rating.id
-    for job in c.execute(
+def reusable_work(c: Connection, job: NewJob, digests: Collection[str], max_age_s: int) -> dict[str, ReusableWork]:
+    """Read existing work, as `existing_work` does for `job`, for several requests by their digests."""
+    rating_query = (
+        select(ratings.c.request_digest, ratings.c.id)
+        .where(ratings.c.tenant == job.tenant, ratings.c.request_digest.in_(digests), ratings.c.withdrawn_at.is_(None))
+        .where(ratings.c.created_at >= now_ms() - max_age_s * 1000, ratings.c.expires_at > now_ms())
+        .where(ratings.c.visibility == job.visibility)
+        .order_by(ratings.c.created_at, ratings.c.id)
+    )
+    twin_query = (
         select(jobs.c.request_digest, jobs.c.id)
-        .where(jobs.c.tenant == tenant, jobs.c.request_digest.in_(digests), *joinable(visibility, callback_url))
+        .where(jobs.c.tenant == job.tenant, jobs.c.request_digest.in_(digests))
+        .where(*joinable(job.visibility, job.callback_url))
         .order_by(jobs.c.created_at, jobs.c.id)
-    ):
-        facts_by_digest[job.request_digest]["twin_id"] = job.id
-    return {digest: ReusableWork(**facts) for digest, facts in facts_by_digest.items()}
+    )
+    # both queries are ascending by time, so that newer rows replace older ones
+    rating_ids = {row.request_digest: row.id for row in c.execute(rating_query)} if max_age_s > 0 else {}
+    twin_ids = {row.request_digest: row.id for row in c.execute(twin_query)}
+    return {digest: ReusableWork(rating_ids.get(digest), twin_ids.get(digest)) for digest in digests}

@@ -111,7 +111,7 @@ def test_a_webhook_notice_that_was_delivered_is_not_sent_again(database, a_job, 
         rating = ratings.find(c, rating_id, "acme")
         for earlier_notice in outbox.due(c):
             outbox.mark_delivered(c, earlier_notice.id)
-        jobs.add_finished(c, a_job(callback_url="http://listener/hook"), rating)
+        jobs.add(c, a_job(callback_url="http://listener/hook"), rating)
         (notice,) = outbox.due(c)
         assert (notice.callback_url, notice.tenant) == ("http://listener/hook", "acme")
         assert notice.kind == "job.succeeded"

@@ -9,6 +9,7 @@ from store.ratings import ratings
 from store.suites import suites
 from store.webhooks import outbox
 from tests.support.concurrency import run_concurrently
+from tests.support.jobs import new_job
 
 
 def test_a_new_job_is_queued_and_waits_for_a_worker(database, queued):
@@ -35,7 +36,7 @@ def test_job_answered_by_an_existing_rating_is_stored_as_succeeded_and_announced
     with database.write() as c:
         rating_id = jobs.finish(c, measured, replace(a_rating(), because="It follows its input."))
     with database.write() as c:
-        job = jobs.add_finished(c, a_job(), ratings.find(c, rating_id, "acme"))
+        job = jobs.add(c, a_job(), ratings.find(c, rating_id, "acme"))
     with database.read() as c:
         assert (job.status, job.rating_id, jobs.due(c)) == ("succeeded", rating_id, [])
         (event,) = jobs.events(c, job.id, 0)
@@ -52,15 +53,18 @@ def test_an_answer_of_the_wanted_visibility_is_found_behind_a_newer_one_of_anoth
     queued(request_digest="sha256:running", visibility="public")
     with database.read() as c:
         for find in (partial(jobs.existing_work, max_active=9), _in_a_suite):
-            assert find(c, "acme", "sha256:rated", 60).rating_id == wanted
-            assert find(c, "acme", "sha256:rated", 60, visibility="unlisted").rating_id is None
-            for callback_url in (None, "http://told"):
-                assert find(c, "acme", "sha256:running", 0, callback_url=callback_url).twin_id == twin.id
-            assert find(c, "acme", "sha256:running", 0, callback_url="http://other").twin_id is None
+            assert find(c, new_job(tenant="acme", request_digest="sha256:rated"), 60).rating_id == wanted
+            assert (
+                find(c, new_job(tenant="acme", request_digest="sha256:rated", visibility="unlisted"), 60).rating_id
+                is None
+            )
+            for callback_url, twin_id in ((None, twin.id), ("http://told", twin.id), ("http://other", None)):
+                work = find(c, new_job(tenant="acme", request_digest="sha256:running", callback_url=callback_url), 0)
+                assert work.twin_id == twin_id
 
 
-def _in_a_suite(c, tenant, digest, *arguments, **fields):
-    return suites.reusable_work(c, tenant, {digest}, *arguments, **fields)[digest]
+def _in_a_suite(c, job, max_age_s):
+    return suites.reusable_work(c, job, {job.request_digest}, max_age_s)[job.request_digest]
 
 
 def test_pages_of_jobs_are_newest_first_and_ignore_jobs_added_later(database, queued):
@@ -87,19 +91,21 @@ def test_jobs_can_be_filtered_by_status_and_target(database, queued, claimed):
 def test_unfinished_job_with_an_equal_request_is_found(database, queued):
     job = queued(request_digest="sha256:same")
     with database.write() as c:
-        assert jobs.existing_work(c, "acme", "sha256:same", 0, 9).twin_id == job.id
-        assert jobs.existing_work(c, "rival", "sha256:same", 0, 9).twin_id is None
-        assert jobs.existing_work(c, "acme", "sha256:other", 0, 9).twin_id is None
+        assert jobs.existing_work(c, new_job(tenant="acme", request_digest="sha256:same"), 0, 9).twin_id == job.id
+        assert jobs.existing_work(c, new_job(tenant="rival", request_digest="sha256:same"), 0, 9).twin_id is None
+        assert jobs.existing_work(c, new_job(tenant="acme", request_digest="sha256:other"), 0, 9).twin_id is None
         jobs.request_cancel(c, job.id, "acme")
-        assert jobs.existing_work(c, "acme", "sha256:same", 0, 9).twin_id is None
+        assert jobs.existing_work(c, new_job(tenant="acme", request_digest="sha256:same"), 0, 9).twin_id is None
 
 
 def test_unfinished_jobs_of_a_tenant_are_counted(database, queued, claimed, published):
     queued(), claimed(), published(), queued(tenant="rival")
     with database.read() as c:
         assert jobs.count_unfinished(c, "acme") == 2
-        assert jobs.existing_work(c, "acme", "sha256:none", 0, 9).active == 2
-        assert jobs.existing_work(c, "acme", "sha256:none", 0, 1).active == 1, "counting stops at the given maximum"
+        assert jobs.existing_work(c, new_job(tenant="acme", request_digest="sha256:none"), 0, 9).active == 2
+        assert jobs.existing_work(c, new_job(tenant="acme", request_digest="sha256:none"), 0, 1).active == 1, (
+            "counting stops at the given maximum"
+        )
 
 
 def test_queued_job_is_cancelled_at_once(database, queued):
