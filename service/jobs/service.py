@@ -141,8 +141,7 @@ def count_active(c: Connection, tenant: str) -> int:
 
 def _is_new(c: Connection, order: Order, max_active: int) -> bool:
     """Return whether an order needs a new job; only an estimate, because it reads without a transaction."""
-    rating, job_to_join, _ = _find_existing(c, order, max_active)
-    return rating is None and job_to_join is None
+    return _find_existing(c, order, max_active)[:2] == (None, None)  # neither a rating nor a job to join
 
 
 def _place_order(

@@ -191,8 +191,7 @@ async def place_suite(
     Each new job counts towards the caller's rate limit, and is refused as in `permit`, or with ``too-many-jobs``.
     """
     tenant = caller.tenant
-    new_count = await service.database.read(_count_new, plan)
-    if new_count:
+    if new_count := await service.database.read(_count_new, plan):
         for target in plan.targets[1:]:  # `permit` checks the first
             await refuse_cooling(service, caller, target.descriptor["base_url"])
         await permit(service, caller, plan.targets[0].descriptor["base_url"], count=new_count)
