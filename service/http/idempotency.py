@@ -14,7 +14,7 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, Header, Request, Response
 from starlette.exceptions import HTTPException
 
-from service.http.authentication import Caller, HttpParts, PartsDependency, parts_of
+from service.http.authentication import HttpParts, PartsDependency, parts_of
 from service.http.json import Answer
 from service.http.problems import Problem
 from store.core.database import Connection
@@ -55,12 +55,11 @@ class Replayed(HTTPException):
 
 async def fingerprint(request: Request, idempotency_key: IdempotencyKey = None) -> Repeatable:
     """Return the identity of an identified caller's request: tenant, route, ``Idempotency-Key`` and payload digest."""
-    caller: Caller = request.scope["assay.caller"]  # two tenants may use the same key
     payload = hashlib.sha256(await request.body())
     # without a query, the digest covers only the body, so that it equals the digests of older stored keys
     if query := request.scope["query_string"]:
         payload.update(b"?" + query)
-    scope = f"{caller.tenant} {request.method} {request.scope['path']}"
+    scope = f"{request.scope['assay.caller'].tenant} {request.method} {request.scope['path']}"
     return Repeatable(scope, idempotency_key, payload.hexdigest(), parts_of(request).settings.idempotency_h)
 
 

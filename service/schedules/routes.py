@@ -97,8 +97,7 @@ async def remove_schedule(schedule_id: str, service: ServiceDependency, caller: 
 )
 async def run_schedule(repeat: Repeat, row: OwnSchedule, service: ServiceDependency, caller: Writer) -> Response:
     """Run a schedule now, even if it is paused. Its next time stays the same."""
-    # `run_now` itself checks the cool-down
-    await permit(service, caller, target_url=None, count=len(row.orders.jobs))
+    await permit(service, caller, target_url=None, count=len(row.orders.jobs))  # `run_now` checks the cool-down
     settings = service.settings
     bounds = Bounds(settings.max_active_jobs, settings.cooldown_s, settings.shortest_schedule_s)
 

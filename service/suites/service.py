@@ -190,13 +190,12 @@ async def place_suite(
 
     Each new job counts towards the caller's rate limit, and is refused as in `permit`, or with ``too-many-jobs``.
     """
-    tenant = caller.tenant
     if new_count := await service.database.read(_count_new, plan):
         for target in plan.targets[1:]:  # `permit` checks the first
             await refuse_cooling(service, caller, target.descriptor["base_url"])
         await permit(service, caller, plan.targets[0].descriptor["base_url"], count=new_count)
     answer, placed_suite = await service.database.write(
-        _add_suite, tenant, plan, repeat, show, service.settings.max_active_jobs, waits=bool(wait)
+        _add_suite, caller.tenant, plan, repeat, show, service.settings.max_active_jobs, waits=bool(wait)
     )
     if placed_suite is not None:
         suite, cells, _ = placed_suite.state
@@ -204,7 +203,7 @@ async def place_suite(
             service.dispatcher.ring(job_id)
         if wait and not _all_finished(cells):
             await wait_for_end(service, cells, wait)
-            answer = await service.database.write(_answer_after_wait, suite.id, tenant, repeat, show)
+            answer = await service.database.write(_answer_after_wait, suite.id, caller.tenant, repeat, show)
     return answer
 
 
@@ -266,8 +265,7 @@ def cancel_jobs_of(c: Connection, suite_id: str, tenant: str) -> list[str] | Non
 
 def _count_new(c: Connection, plan: Plan) -> int:
     """Count the new jobs of a suite; only an estimate, because it reads without a transaction."""
-    wanted_jobs, _ = _settle_jobs(c, plan)
-    return sum(rating_id is None for _, rating_id in wanted_jobs)
+    return sum(rating_id is None for _, rating_id in _settle_jobs(c, plan)[0])
 
 
 def _add_suite(
