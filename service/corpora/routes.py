@@ -156,7 +156,7 @@ async def list_corpus_items(
 
 @router.post("/{corpus_id}/items", **adds_items("Stored; some are new."))
 async def add_corpus_items(
-    body: ItemsRequest, row: OwnCorpus, service: ServiceDependency, caller: Writer, repeat: Repeat
+    repeat: Repeat, body: ItemsRequest, row: OwnCorpus, service: ServiceDependency, caller: Writer
 ) -> Response:
     """Add up to 1,000 sentences or pictures to your corpus: all of them, or none if one is refused.
 
@@ -172,11 +172,11 @@ async def add_corpus_items(
 
 @router.post("/{corpus_id}/images", **adds_items("Stored.", 400, 413, 415), openapi_extra=_PICTURE)
 async def add_corpus_picture(
+    repeat: Repeat,
     request: Request,
     row: OwnCorpus,
     service: ServiceDependency,
     caller: Writer,
-    repeat: Repeat,
     fields: Annotated[PictureForm, Query()],
 ) -> Response:
     """Add a picture file to your corpus. Its format is detected from its content, not from its name."""
@@ -235,7 +235,7 @@ async def get_corpus_picture(item_id: str, row: FoundCorpus, service: ServiceDep
 
 @router.post("/{corpus_id}/writing", **JOB_PLACED)
 async def write_sentences(
-    body: WritingRequest, row: OwnCorpus, service: ServiceDependency, caller: Writer, placing: Placing
+    placing: Placing, body: WritingRequest, row: OwnCorpus, service: ServiceDependency, caller: Writer
 ) -> Response:
     """Have a language model of your choice write the missing sentences of your corpus.
 
@@ -305,7 +305,7 @@ async def change_corpus_items(
 
 @router.post("/{corpus_id}/import", **adds_items("Stored; some are new.", 413, 415), openapi_extra=_TABLE)
 async def import_corpus_items(
-    request: Request, row: OwnCorpus, service: ServiceDependency, caller: Writer, repeat: Repeat
+    repeat: Repeat, request: Request, row: OwnCorpus, service: ServiceDependency, caller: Writer
 ) -> Response:
     """Add the sentences of a table to your corpus: all of them, or none if one is refused."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != CSV:

@@ -36,7 +36,7 @@ MAX_TOGETHER = 1000
 
 Title = Annotated[str, Field(min_length=1, max_length=200, examples=["Ward talk"])]
 Prose = Annotated[str, Field(max_length=4000)]
-Term = Annotated[str, Field(min_length=1, max_length=100)]
+Term = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(check_name)]
 Sentence = Annotated[str, Field(min_length=1, max_length=1000, examples=["The nurse said that she was late."])]
 Reference = Annotated[
     str, Field(min_length=1, max_length=120, description="Name of a specification, or `name@version`.")

@@ -21,6 +21,7 @@ from assay.errors import SpecificationError
 from assay.methods import every_method, method_name
 from assay.methods.association.comparison import NotComparable
 from assay.rating.difference import NotTheSameQuestion
+from service.http.idempotency import Replayed
 from service.http.json import bad_specification, field_parts, pointer_to
 from service.http.problems import Problem, respond
 from store.core import errors
@@ -58,8 +59,10 @@ def allowed_methods(app: FastAPI, path: str) -> list[str]:
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:
-    """Handle a `Problem`, or an error of the framework, which has a status only."""
+    """Handle a `Problem`, a repeated request, or an error of the framework, which has a status only."""
     assert isinstance(error, HTTPException)  # noqa: S101  the handler is registered for this class
+    if isinstance(error, Replayed):
+        return error.response
     if isinstance(error, Problem):
         return respond(request, error)
     if error.status_code < 400:

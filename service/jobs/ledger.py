@@ -133,7 +133,8 @@ def _safe_cell(cell: object) -> object:
     if not isinstance(cell, str):
         return cell
     valid_text = _valid_text(cell)
-    return "'" + valid_text if valid_text.startswith(RUNS_IN_A_SPREADSHEET) else valid_text
+    # a text that begins like an escaped one is escaped too, so that an import restores both
+    return "'" + valid_text if valid_text.lstrip("'").startswith(RUNS_IN_A_SPREADSHEET) else valid_text
 
 
 def _valid_text(text: str) -> str:

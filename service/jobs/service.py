@@ -23,7 +23,7 @@ from assay.rating.plan import Service as Plannable
 from assay.references import NOTHING, HeldBack
 from service.container import Service
 from service.http.authentication import Caller
-from service.http.idempotency import Repeatable, is_known, once
+from service.http.idempotency import Repeatable, once
 from service.http.json import Answer, bad_specification, located, write_json
 from service.http.problems import Problem
 from service.jobs.inputs import reading_of, with_named_inputs, with_rows, with_stored_items
@@ -91,7 +91,7 @@ async def place(
     """
     max_active = service.settings.max_active_jobs
     target_url = order.job.target["base_url"] if order.job.kind == "rating" else None  # only ratings have a cool-down
-    if is_new := await service.database.read(_is_new, order, repeat, max_active):
+    if is_new := await service.database.read(_is_new, order, max_active):
         await permit(service, caller, target_url)
     arguments = (order, repeat, show, max_active, waits)
     try:
@@ -139,12 +139,9 @@ def count_active(c: Connection, tenant: str) -> int:
     return jobs.count_unfinished(c, tenant)
 
 
-def _is_new(c: Connection, order: Order, repeat: Repeatable, max_active: int) -> bool:
-    """Return whether an order needs a new job; an estimate, since jobs can change before the order is placed."""
-    if is_known(c, repeat):
-        return False
-    rating, job_to_join, _ = _find_existing(c, order, max_active)
-    return rating is None and job_to_join is None
+def _is_new(c: Connection, order: Order, max_active: int) -> bool:
+    """Return whether an order needs a new job; only an estimate, because it reads without a transaction."""
+    return _find_existing(c, order, max_active)[:2] == (None, None)  # neither a rating nor a job to join
 
 
 def _place_order(
@@ -156,10 +153,8 @@ def _place_order(
         is_new = rating is None and job is None
         if is_new and not permitted:
             raise RateNotTaken
-        if rating is not None:
-            job = jobs.add_finished(c, as_rated(order.job, rating), rating.id)
-        elif job is None:
-            job = jobs.add(c, order.job)
+        if job is None:
+            job = jobs.add(c, as_rated(order.job, rating), rating)
         return show(job, rating, jobs_before), PlacedJob(job, is_new)
 
     return once(c, repeat, find_or_add_job, is_final=lambda placed: not waits or placed.job.finished)
@@ -181,24 +176,17 @@ def _find_existing(c: Connection, order: Order, max_active: int) -> tuple[Stored
     tenant has the maximum number of unfinished jobs, and with `RatingsRefused` if a host of a target refuses ratings.
     """
     job = order.job
-    known_work = jobs.existing_work(c, job.tenant, job.request_digest, order.age_s, max_active)
-    rating = None if known_work.rating_id is None else ratings.find(c, known_work.rating_id, job.tenant)
-    if rating is not None and rating.visibility == job.visibility:
+    known_work = jobs.existing_work(c, job, order.age_s, max_active)
+    if known_work.rating_id is not None and (rating := ratings.find(c, known_work.rating_id, job.tenant)):
         return rating, None, None
-    twin = None if known_work.twin_id is None else jobs.find(c, known_work.twin_id, job.tenant)  # an equal job
-    if twin and twin.visibility == job.visibility and job.callback_url in {None, twin.callback_url}:
-        return None, twin, queued_before(c, twin)
+    if known_work.twin_id is not None and (twin := jobs.find(c, known_work.twin_id, job.tenant)):
+        return None, twin, jobs.own_before(c, twin)
     # near the limit, the unfinished jobs are counted again, under a lock
     if known_work.active >= max_active - NEAR_LIMIT and count_active(c, job.tenant) >= max_active:
         raise too_many_jobs(f"{max_active} of your jobs are queued or running; wait until one of them has ended")
     if known_work.refusals and job.kind in domains.CALLING:  # some host refuses ratings, and the job calls services
         domains.check(c, job.tenant, job.target, job.author)
     return None, None, known_work.own_before
-
-
-def queued_before(c: Connection, job: Job) -> int | None:
-    """Return the number of the tenant's jobs before a queued job; ``None`` if the job is not queued."""
-    return jobs.own_before(c, job) if job.status == "queued" else None
 
 
 # ---------------------------------------------------------------------------- construction of orders

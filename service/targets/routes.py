@@ -128,7 +128,7 @@ async def probe_described_target(
 
 
 @router.post("/{target_id}/probe", **JOB_PLACED)
-async def probe_target(row: OwnTarget, service: ServiceDependency, caller: TargetWriter, placing: Placing) -> Response:
+async def probe_target(placing: Placing, row: OwnTarget, service: ServiceDependency, caller: TargetWriter) -> Response:
     """Test a target without rating it: reachability, latency, and order and completeness of its answers.
 
     The probe is a job. With `Prefer: wait=N` the answer is 200 with the result if it ends in time.

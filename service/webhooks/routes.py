@@ -13,7 +13,7 @@ from assay.document import JsonObject
 from service.container import Service, ServiceDependency
 from service.http.authentication import Caller, WebhookWriter
 from service.http.conditional import entity_tag
-from service.http.idempotency import Repeat, Repeatable, answer_once, once
+from service.http.idempotency import Fingerprint, Repeat, Repeatable, answer_once, once
 from service.http.json import Answer, StrictRoute, read_json, tagged, write_json
 from service.http.openapi.responses import CONFLICT, LOCATION, TAGGED, created, leads_to, returns
 from service.http.problems import Problem, existing, removed
@@ -48,7 +48,7 @@ WEBHOOK_LINKS = leads_to(
 
 @router.post("", **created(NewWebhookView, "Created.", WEBHOOK_LINKS))
 async def create_webhook(
-    body: WebhookDescription, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
+    body: WebhookDescription, service: ServiceDependency, caller: WebhookWriter, repeat: Fingerprint
 ) -> Response:
     """Create a webhook. Its secret is shown in this answer and never again.
 
@@ -111,7 +111,7 @@ async def remove_webhook(webhook_id: str, service: ServiceDependency, caller: We
 
 @router.post("/{webhook_id}/rotate", response_model=NewWebhookView, responses=TAGGED)
 async def rotate_webhook(
-    row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
+    row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter, repeat: Fingerprint
 ) -> Response:
     """Replace the secret of an endpoint. The new secret is shown in this answer only; the old signs 24 more hours.
 
@@ -152,7 +152,7 @@ def queues_delivery(description: str) -> JsonObject:
 
 
 @router.post("/{webhook_id}/ping", **queues_delivery("A notice of type `ping` is queued."))
-async def ping_webhook(row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat) -> Response:
+async def ping_webhook(repeat: Repeat, row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter) -> Response:
     """Send a test notice to an endpoint, regardless of its event types."""
 
     def ping(c: Connection) -> Answer:
@@ -176,7 +176,7 @@ async def get_delivery(delivery_id: str, row: OwnWebhook, service: ServiceDepend
 
 @router.post("/{webhook_id}/deliveries/{delivery_id}/redeliver", **queues_delivery("Queued again."))
 async def redeliver(
-    delivery_id: str, row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
+    repeat: Repeat, delivery_id: str, row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter
 ) -> Response:
     """Send a delivery again, under the same `webhook-id`, to the current address of its endpoint."""
 

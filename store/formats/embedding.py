@@ -272,8 +272,8 @@ def _numbered_lines(file: BinaryIO, *, has_header: bool) -> Iterator[tuple[int, 
 
 
 def _parse_line(text: str, line_number: int, dims: int) -> tuple[str, list[float]]:
-    """Split a line into its word and its numbers; ``dims=0`` means that the length of vectors is not known yet."""
-    parts = text.replace("\t", " ").rsplit(" ", dims) if dims else text.replace("\t", " ").split()
+    """Split a line at blanks and tabs into its word and its numbers; ``dims=0``: the length is not known yet."""
+    parts = " ".join(filter(None, text.replace("\t", " ").split(" "))).rsplit(" ", dims or -1)
     if len(parts) < 2 or (dims and len(parts) != dims + 1):
         needed = f"{dims:,} numbers" if dims else "numbers"
         raise Unreadable(f"a word and {needed} are needed, but the line has {len(parts):,} parts", line=line_number)

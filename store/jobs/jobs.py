@@ -30,7 +30,6 @@ from store.jobs.job import (
     NewJob,
     add,
     add_all,
-    add_finished,
     claimable,
     end_cancelled,
     end_failed,
