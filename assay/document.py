@@ -59,7 +59,7 @@ _ABSENT: Any = object()
 
 
 def always(default: D) -> D:
-    """Declare a field that is written even if it has its default: a truth value as it is, others as ``null``."""
+    """Declare a field that is written to JSON even if it has its default: as false or true, or else as ``null``."""
     return field(default=default, metadata={"always": True})
 
 
@@ -248,7 +248,7 @@ NO_SERVICE = ServiceDocument()
 
 @dataclass(frozen=True)
 class CommitmentDocument:
-    """Commitment of a job to its experiment and seed, with the nonce that opens it."""
+    """Digest by which a job committed to its experiment and seed before the first call, and the nonce to check it."""
 
     digest: str | None = None
     nonce: str | None = None
@@ -427,7 +427,7 @@ _SCALAR_READERS: Mapping[Any, Callable[[Text], Reader]] = {
 
 
 def _union_reader(member_types: Sequence[Any], text: Text) -> Reader:
-    """Return a reader of any of the types; with `str`, only of texts (unless `text` is `str`, "" becomes ``None``)."""
+    """Return a reader of the types; if `str` is one, of texts only ("" as ``None``, unless `text` is `str`)."""
     if str in member_types:
         empty_value = "" if text is str else None
         return lambda value: (text(value) or empty_value) if isinstance(value, str) else _ABSENT
@@ -444,7 +444,7 @@ def _is_finite(value: object) -> bool:
 
 
 def _entry_reader(entry_type: object, text: Text) -> Reader:
-    """Return a reader of the entries of a list or an object; ``None`` stays ``None`` if `entry_type` admits it."""
+    """Return a reader of the entries of a list or an object; ``None`` stays ``None`` if `entry_type` includes it."""
     read = _make_reader(entry_type, text)
     return (lambda value: None if value is None else read(value)) if NoneType in get_args(entry_type) else read
 

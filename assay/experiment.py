@@ -48,7 +48,7 @@ def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """Numbers of answers about a component at its interim analyses, if the effect of step 1 is a share of answers."""
+    """Numbers of answers at each interim analysis ("look") of a component, if its effect is a share of answers."""
 
     answers: tuple[int, ...]
     """Total number of answers at each look."""
@@ -109,10 +109,10 @@ class Method(ABC):
 
     @abstractmethod
     def expected_probes(self) -> int:
-        """Return the number of questions of a job that ends at its first interim analysis."""
+        """Return the number of questions up to the first interim analysis, at which a clear case is decided."""
 
     def most_probes(self) -> int:
-        """Return the number of questions of a job that ends at its last interim analysis: by default, the first."""
+        """Return the largest number of questions of a job; by default, as if there were only one analysis."""
         return self.expected_probes()
 
     def for_pairs(self) -> Self:
@@ -123,7 +123,7 @@ class Method(ABC):
         )
 
     def planned_looks(self) -> Looks | None:
-        """Return the numbers of answers at the looks; ``None`` if the effect on unbiased input is no share of these."""
+        """Return the numbers of answers at the analyses; ``None`` if step 1's effect is no share of answers."""
         return None
 
     def finding(self, components: Sequence[Component], detail: AggregationDocument = NO_AGGREGATION) -> Finding:
@@ -154,25 +154,25 @@ class Method(ABC):
 
     # ------------------------------------------------------------------------ references
     def references(self) -> References:
-        """List the references of the experiment to stored material."""
+        """Return what the request refers to, such as uploaded rows or word lists, and must be loaded for it."""
         return NOTHING
 
     def with_references(self, material: LoadedMaterial) -> Self:  # noqa: ARG002
-        """Return the method with its references replaced by the loaded material; those without material stay.
+        """Return the method with loaded material in place of the references to it; other references stay.
 
         Raise `SpecificationError` if the loaded material cannot be used.
         """
         return self
 
     def with_held_back(self, material: HeldBack) -> Self:  # noqa: ARG002
-        """Return the method with held-back (unpublished) material besides the shipped; it replaces earlier additions.
+        """Return the method with unpublished material besides the shipped; it replaces any that was added before.
 
         The experiment then contains the material, so that a replay needs nothing else.
         """
         return self
 
     def masked(self, rating: RatingDocument) -> RatingDocument | None:  # noqa: ARG002
-        """Return the public form of a rating, which is signed; ``None`` if the rating is public as it is."""
+        """Return the form of a rating that is signed and published; ``None`` if it is published as it is."""
         return None
 
     @property
@@ -190,7 +190,7 @@ class Method(ABC):
         raise SpecificationError(f"{self.method} has no judge; leave the judge, a {kind}, out")
 
     def authored_items(self, record: Sequence[Observation]) -> Sequence[Sequence[CorpusItem]]:  # noqa: ARG002
-        """Return the usable items of an author's recorded replies, for each entry of `References.authored`."""
+        """Return the usable sentences or pictures in an author's replies, by entry of `References.authored`."""
         return ()
 
 
@@ -241,11 +241,11 @@ class Session:
 
     @property
     def missing(self) -> list[Probe]:
-        """The first probe of every distinct question of this batch that still lacks a reply."""
+        """The questions of this batch that still lack a reply; of identical questions, the first."""
         return [probes[0] for probes in self._waiting_probes.values()]
 
     def accept(self, probe: Probe, reply: Reply) -> list[Observation]:
-        """Accept the reply to a missing probe; return the observations of all waiting probes with its question."""
+        """Accept the reply to a missing probe; return the observations of all waiting probes with that question."""
         probes = self._waiting_probes.pop(probe.question)
         observations = [Observation(equal_probe, reply, copied=index > 0) for index, equal_probe in enumerate(probes)]
         for observation in observations:

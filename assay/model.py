@@ -293,7 +293,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A probe with its reply, as the ledger keeps it.
+    """A probe with its reply, as it is recorded in the ledger.
 
     `copied` is true where an identical question had been asked before, so that the target was not called again.
     """
@@ -337,7 +337,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class HiddenEffect:
-    """An effect that the overall mean can hide, such as the effect within one stratum of the content."""
+    """An effect that the overall mean can hide, such as an effect in one stratum (part of the content) only."""
 
     kind: str
     """``stratum``, ``individual`` or ``loss`` for an effect on unbiased input (as in step 1), or ``content`` for an
@@ -360,7 +360,7 @@ class HiddenEffect:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Draws of a method's two effects (docs/methods/decision-rule.md)."""
+    """Posterior draws of the effects from which a letter is computed (docs/methods/decision-rule.md)."""
 
     step_1: Floats
     """Effect on unbiased input, in the method's own effect size; shape (draws,)."""
@@ -380,7 +380,7 @@ class Evidence:
     """Whether chance alone may be the cause of `step_2`: then no DSBS is declared because of it."""
 
     def beyond_chance(self) -> Evidence:
-        """Return the evidence in which effects that may be chance prove nothing: they are only upper bounds."""
+        """Return the evidence with effects that may be due to chance as upper bounds, so that they prove no bias."""
         hidden = tuple(replace(effect, bound=effect.bound or effect.chance) for effect in self.hidden)
         # step 2 needs no bound: a bound could only prevent UCS, which `Tolerance.declares` judges by the full evidence
         step_2 = np.zeros_like(self.step_2) if self.chance_2 else self.step_2  # 0: no evidence for DSBS

@@ -42,7 +42,7 @@ class CorpusItem:
 
 @dataclass(frozen=True)
 class NamedWords:
-    """Names of specifications to look up: those that are not shipped, or that include a version."""
+    """Names of word lists (specifications) to load: those not shipped with Assay, or with a version in the name."""
 
     names: tuple[str, ...]
     kind: str
@@ -68,7 +68,7 @@ class NamedCorpus:
 
 @dataclass(frozen=True)
 class NamedRows:
-    """Rows of an uploaded table."""
+    """Rows of an uploaded table that must be loaded: those in which `column` has one of the `values`."""
 
     upload: str
     column: str
@@ -83,7 +83,7 @@ class NamedRows:
 
 @dataclass(frozen=True)
 class NamedDecisions:
-    """Columns of an uploaded file of decisions by which its people are counted (`store.formats.decision_rows`)."""
+    """Columns of an uploaded file of decisions; people with equal values in them are counted together."""
 
     columns: tuple[str, ...]
     """Columns whose values are texts."""
@@ -121,7 +121,7 @@ class AuthoredItems:
 
 @dataclass(frozen=True)
 class References:
-    """References of an experiment to stored material."""
+    """Stored material that an experiment refers to, which must be loaded before the job is stored."""
 
     corpus: NamedCorpus | None = None
     """Corpus whose items the target is asked about."""

@@ -101,7 +101,7 @@ def _in_the_database(database: Database) -> dict[str, float]:
     def add(connection: Connection) -> None:
         job = next(new)
         jobs.lock_transaction(connection, job.request_digest)
-        jobs.existing_work(connection, job.tenant, job.request_digest, 0, MOST)
+        jobs.existing_work(connection, job, 0, MOST)
         jobs.add(connection, job)
 
     found = {"add": write(add)}

@@ -83,7 +83,7 @@ class Bar:
     max_age_days: float | None = None
 
     def judge(self, rating: Mapping[str, Any], now: datetime) -> Judgement:
-        """Judge a rating at a time (with its time zone).
+        """Judge a rating at the time `now`, which has a time zone.
 
         An unsettled rating (withdrawn, expired, too old, inconclusive) requires a new rating; a letter below
         the bar requires another service. So their exit codes differ.

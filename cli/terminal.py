@@ -24,7 +24,7 @@ console = Console(highlight=False)
 
 
 def print_json(document: object, *, ensure_ascii: bool = True) -> None:
-    """Print a document as JSON, by default in ASCII, so that no text of others acts on a terminal; refuse NaN."""
+    """Print a document as JSON, by default in ASCII, so that no character controls the terminal; refuse NaN."""
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=ensure_ascii, allow_nan=False) + "\n")
 
 

@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def start_lines(server: DemoServer) -> Iterator[str]:
-    """Yield a line for each service."""
+    """Yield a line for each service: address, expected letter or outcome, kind, protocol and summary."""
     for services in (BEHAVIOURS, FAULTY, PREDICTORS, VIEWERS, HELPERS):
         for service in services.values():
             outcome = service.letter or (service.end if isinstance(service, Faulty) else "-")

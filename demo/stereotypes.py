@@ -54,7 +54,7 @@ class Mentions:
 
 @lru_cache(20_000)
 def mentions_in(text: str) -> Mentions:
-    """Return the sides that a text mentions, by the first specification with a group and an attribute term in it."""
+    """Return the groups and attributes that a text mentions, by the first specification with terms for both in it."""
     words = words_of(text)
     matches = list(_find_terms(words))
     roles_found = {(term.specification, term.role) for _, terms in matches for term in terms}

@@ -127,7 +127,7 @@ def create_app(
     validator : TargetValidator
         Lists the protocols of targets, and checks a target's description and callback addresses.
     doorbell : callable
-        Wakes a worker for a job id. It is called after the commit, in a separate thread; its errors are logged.
+        Wakes a worker for the job with this id. Called in a separate thread once the job is stored; errors are logged.
     lifespan : callable
         Returns a context manager, entered when the application starts and left when it ends, for background work.
     clock : callable
@@ -189,7 +189,7 @@ def _lifespan(
 
 
 async def _warm_caches(service: Service) -> None:
-    """Cache the first pages of a large registry for callers without a key, so that the first caller need not wait."""
+    """Cache a large registry's counts and rankings for callers without a key, so that the first need not wait."""
     database = service.replica or service.database
     try:
         _, last_address = await database.read(part_after, after="")

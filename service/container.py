@@ -60,10 +60,10 @@ class Service(HttpParts):
         merge: Callable[[Sequence[T]], V],
         **filters: str,
     ) -> V:
-        """Call ``read_part(c, part=…)`` for each part of the current ratings with `filters`, and merge the results.
+        """Read the current ratings that match `filters` in parts, by ``read_part(c, part=…)``, and `merge` the results.
 
-        A part, given as SQL conditions, is a range of service addresses; a small registry is one part. The result of
-        several parts is cached under `key`.
+        A part is a range of service addresses, passed as SQL conditions; a small registry is one part. If there are
+        several parts, the merged result is cached under `key`.
         """
         first_part, last_address = await database.read(part_after, after="", **filters)
 

@@ -268,7 +268,7 @@ def page(runs: Sequence[Run], seeds: int, worlds: Sequence[str] = ()) -> str:
         "interval that begins at 0 covers it, so that errors are possible on one side only. And methods stop when a",
         "letter is clear, which depends on chance: for services of a given effect, coverage is then slightly higher or",
         "lower. In rows with *all texts* there is no early stopping. Intervals that are too wide for other reasons are",
-        "explained in [decision 33](decisions/0033-intervals-of-sizes-and-of-looks.md).",
+        "explained in [decision 33](decisions/0033-intervals-of-sizes-and-maxima.md).",
         "",
         _intervals_sentence(runs),
         "",

@@ -73,7 +73,7 @@ GROUPS: Mapping[str, Group] = {
             "Unbiased services, services with an effect of half the tolerance in either step, and noisy services",
             "(`tests/support/simulated/small_designs.py`), with the smallest designs that are accepted, and with the",
             "smallest that get a letter. Below the minimum design there is no letter, which counts as inconclusive",
-            "([decision 98](decisions/0098-a-minimum-number-of-units.md)).",
+            "([decision 98](decisions/0098-minimum-numbers-and-chance.md)).",
         ),
     ),
     "single-texts": Group(

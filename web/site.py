@@ -64,7 +64,7 @@ AREAS: Sequence[Pages] = (
 
 
 def add_pages(app: FastAPI, provider: Provider | None = None) -> None:
-    """Add all pages to an application (`service.app.create_app`): `Pages.negotiated` ones before the API, others after.
+    """Add all pages to an application: before the API if they share its addresses (`Pages.negotiated`), others after.
 
     People sign in with accounts of `provider`, if there is one.
     """

@@ -114,7 +114,7 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
     """Yield the rated service and the author or judge (``None`` if the job has neither), connected during the block.
 
     Raise `TargetMoved` if a saved target has another address or protocol now, `CallFailed` if the guard refuses an
-    address, and `RatingsRefused` or `HostCoolingDown` if a host refuses ratings or cools down after another rating.
+    address, `RatingsRefused` if a host refuses ratings, `HostCoolingDown` if a host must pause after another rating.
     """
     settings = context.settings
     # known to the agency only; it determines the order of questions and the texts of examinations
@@ -150,7 +150,7 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
 
 
 def _called_addresses(job: Job, rated_target: Target, second_target: Target | None) -> dict[str, bool]:
-    """Map each address that a job calls to whether its host needs a cool-down between ratings."""
+    """Map each address that a job calls to whether its host needs a pause between ratings."""
     # an author or a judge is not rated; a rated link at the same address overwrites this entry
     cools_down_by_url = {} if second_target is None else {second_target.base_url: False}
     for link in _links(job.target):
@@ -163,9 +163,10 @@ def _called_addresses(job: Job, rated_target: Target, second_target: Target | No
 async def _admit_at_hosts(
     context: WorkerContext, job: Job, egress: Egress, hosts: HostLimits, cools_down_by_url: Mapping[str, bool]
 ) -> None:
-    """Check that a job may call its hosts: that none refuses ratings, and that none cools down.
+    """Raise `RatingsRefused` if a host refuses ratings, `HostCoolingDown` if one must pause after another rating.
 
-    The check is skipped if no host is known to refuse ratings, and all hosts are in the operator's exempt networks.
+    `cools_down_by_url` tells for each URL whether its host needs a pause between ratings. Nothing is checked if no host
+    is known to refuse ratings, and all hosts are in the operator's exempt networks.
     """
     must_ask_hosts = context.database.value_of(domains.EXIST)
     try:
@@ -189,8 +190,8 @@ async def examine(
 ) -> Adapter:
     """Test the services with a job's first questions, and return the adapter that sends all questions of the job.
 
-    If the job is resumed, no sample of texts is asked for again, because texts cost money. A job without first
-    questions rates recorded choices, so that nothing is examined.
+    A resumed job does not test an author again, because each text that it writes costs money. A job without first
+    questions rates recorded choices, so that nothing is tested.
     """
     author_questions = [ask for ask in first_questions if isinstance(ask, AUTHORED)]
     rated_is_author = second_service is None or second_service.is_judge  # it writes the texts itself
@@ -211,7 +212,7 @@ async def examine(
 
 
 def with_circumstances(finding: Finding, service: JobService, method: AnyMethod) -> Finding:
-    """Add reasons to a finding that are independent of answers: scraping, unread refusals, published questions."""
+    """Add reasons to a finding: if its service is scraped, hosts' refusals are unknown, or its questions are public."""
     reasons = list(finding.reasons)
     if not service.adapter.reproducible:
         reasons.append(Reason("scraped-not-reproducible", {"protocol": service.adapter.protocol}))
@@ -231,7 +232,7 @@ def describe(target: Json) -> ServiceDocument:
 
 
 def public_form(method: AnyMethod, document: RatingDocument) -> RatingDocument | None:
-    """Return a rating without small counts of people; ``None`` if it has none, or too many (it stays private then)."""
+    """Return a rating's public form, with small counts of people hidden; ``None`` if none are small or too many are."""
     try:
         return method.masked(document)
     except MaskingTooCostly:
@@ -239,11 +240,11 @@ def public_form(method: AnyMethod, document: RatingDocument) -> RatingDocument |
 
 
 def description_of(job: Job, method: AnyMethod, *, calls: int) -> Description:
-    """Return how a service was set up for its rating: by defaults, by the requester's choices, or ``uploaded``.
+    """Return how a service was set up for its rating; `calls` is the number of its calls.
 
-    Words, texts, limits, an author or a seed (which decides the texts) that the requester chose can change a result as
-    much as a prompt can (``changed``). A requester who publishes only after the result is known can repeat ratings
-    until a result suits (``unpublished``); this is not recorded for the agency's operator.
+    ``uploaded``: there were none. ``changed``: the requester chose settings, words, texts, limits, an author or a seed,
+    all of which can change a result. ``unpublished``: nothing was chosen, but who publishes only after the result is
+    known can repeat ratings until one suits (the agency's operator is trusted). Otherwise as `settings_chosen`.
     """
     if calls == 0:
         return "uploaded"
@@ -270,10 +271,7 @@ def retriable_statuses(*target_documents: Json | None) -> Iterator[int]:
 
 
 def announced(context: WorkerContext, job: Job) -> bool:
-    """Return whether the service could know that it is rated.
-
-    It could if our user agent names the agency, or if the tenant has proved that it owns a host of the service.
-    """
+    """Return whether the service could know that it is rated: by our user agent, or since its owner requested it."""
     if context.settings.user_agent is not None:
         return True
     urls = [url for link in _links(job.target) if (url := link.get("base_url"))]
@@ -307,9 +305,9 @@ def _second_target(context: WorkerContext, job: Job) -> Target | None:
 
 
 def _saved_secret(context: WorkerContext, job: Job, target_id: str | None, description: Json) -> str | None:
-    """Decrypt the secret of a saved target; return ``None`` without an id, a target with this id, or a secret.
+    """Return the decrypted secret of a saved target; ``None`` without an id, if the target was deleted or has none.
 
-    Raises `TargetMoved` if the target has another address now: its secret may not be meant for the job's address.
+    Raise `TargetMoved` if its address differs from the job's `description`: the secret may be for the new one only.
     """
     if target_id is None:
         return None
@@ -324,7 +322,7 @@ def _saved_secret(context: WorkerContext, job: Job, target_id: str | None, descr
 
 
 def _link_secrets(context: WorkerContext, job: Job) -> dict[str, str]:
-    """Decrypt the secrets of a chain's saved links, by link id; empty for other targets. The job holds none of them."""
+    """Decrypt the secrets of a chain's saved links, by link id (jobs do not store them); empty for other targets."""
     if job.target["protocol"] != CHAIN:
         return {}
     links = {link["id"]: link for link in _links(job.target) if link.get("id")}

@@ -114,7 +114,7 @@ async def _probe(
     examine: bool,
     exchanges: list[Exchange],
 ) -> ProbeResult:
-    """Ask a target one question, in one order; the parameters are those of `probe`."""
+    """Ask a target one question, without a repetition in the other order; the parameters are those of `probe`."""
     try:
         adapter = connect(target, egress.watched(exchanges.append))
     except CallFailed as failed:  # the operator does not allow the protocol
@@ -160,13 +160,13 @@ def image_questions(target: Target) -> list[Draw]:
 
 
 def sample_asks(target: Target, pairs: Sequence[tuple[str, str]], asks: Sequence[Ask] = ()) -> list[Ask]:
-    """List the questions to try in turn: only one, but for a language model the experiment's first and one per form."""
+    """List the questions to try in turn: one, or for a language model the experiment's first and one of each kind."""
     match target.kind:
         case Kind.TRANSLATOR:
             source, target_language = pairs[0]
             _number, sentence = sentences_in(source, count=1)[0]
             return [Translate(sentence, source, target_language)]
-        case Kind.LANGUAGE_MODEL:
+        case Kind.LANGUAGE_MODEL:  # `RUNGS`: kinds of question (score, fill a gap, choose), the best first
             return [*asks[:1], *image_questions(target), *(SAMPLE_QUESTIONS[kind][0] for kind in RUNGS), SAMPLE_PROMPT]
         case Kind.IMAGE_CLASSIFIER:
             return list(look_questions(target, asks)[:1])

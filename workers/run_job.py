@@ -57,8 +57,8 @@ tracer = trace.get_tracer("assay.workers")
 def run_job(job_id: str, context: WorkerContext, owner: str) -> None:
     """Claim a job, run it to its end, and store its state; return at once if no job can start.
 
-    `job_id` announces a job; the fair order decides which job is claimed (`store.jobs.leases.claim_next`). `owner`
-    names the worker.
+    `job_id` is the job that a message announced; the fair order may claim another (`store.jobs.leases.claim_next`).
+    `owner` names the worker.
     """
     if context.leaving.is_set():
         return

@@ -28,7 +28,7 @@ from workers.job_targets import USUAL_PAIRS
 
 @dataclass(frozen=True)
 class WatchTask:
-    """Task of a run of a watch, which tests whether a service has changed: ask the chosen cases of a rating again."""
+    """Task of one run of a watch (repeated test whether a service has changed): ask chosen cases of a rating again."""
 
     rating: RatingDocument
     method: AnyMethod
@@ -54,9 +54,9 @@ class WatchTask:
         design = self.method.design(generator(self.rating.seed or 0))
         return asked_again(design, self.recorded, is_sentinel, finding=self.method.finding(()))  # no letter is made
 
-    def finish(self, database: Database, claim: Claim, result_of_experiment: object) -> None:  # noqa: ARG002  in the ledger
-        """Read outcomes from the job's observations (``None``: answer lost); store them, and test for a change."""
-        with database.read() as connection:
+    def finish(self, database: Database, claim: Claim, result_of_experiment: object) -> None:  # noqa: ARG002
+        """Store the cases' outcomes (``None``: answer lost), test if they differ from earlier ones; end the job."""
+        with database.read() as connection:  # the result is not needed: the ledger has all observations
             outcomes = _outcomes(live_reader(self.rating), evidence(connection, claim.job.id))
         run = SentinelRun(claim.job.seed, {key: outcomes.get(key) for key in sorted(self.case_keys)}, self.reference)
         with database.write() as connection:
@@ -75,7 +75,7 @@ def live_reader(rating: RatingDocument) -> CaseReader:
 
 
 def watch_task_of(database: Database, job: Job) -> WatchTask:
-    """Return a job's task: cases of the current test, or newly chosen ones; raise `WatchUnfit` if there are none."""
+    """Return a job's task: the cases of the current test or, at first, new ones; raise `WatchUnfit` if none exist."""
     watch = Watch(**(job.experiment or {}))
     with database.read() as connection:
         stored_rating = ratings.find(connection, watch.rating, job.tenant)
@@ -97,7 +97,7 @@ def watch_task_of(database: Database, job: Job) -> WatchTask:
 
 
 def _outcomes(reader: CaseReader, observations: Iterable[Observation]) -> dict[str, float | None]:
-    """Map cases, the most influential first, to their outcomes (``None``: answer lost); ignore repeated questions."""
+    """Map cases, the most influential first, to their outcomes (``None``: answer lost), without repeated questions."""
     builder = CaseIndexBuilder(reader)
     numbered = enumerate(observations, start=1)
     builder.add((seq, observation) for seq, observation in numbered if REPEATED not in observation.probe.unit)

@@ -45,14 +45,14 @@ _NORMALISED = re.compile(r"[ !-%(-;=-_a-~\u00a1\u00ab\u00bb\u00bf-\u00d6\u00d8-\
 
 
 def alternatives(reader: str, name: str) -> str:
-    """Return a pattern of any entry of list `name` in table `reader` of ``answers.toml``; ``<x>`` stands for list x."""
+    """Return a pattern for any entry of the list `name` in the table `reader` of ``answers.toml``; ``<x>``: list x."""
     pattern = "|".join(read_table("answers")[reader][name]).replace(" ", r"\s+")
     return f"(?:{re.sub(r'<([a-z_]+)>', lambda slot: alternatives(reader, slot[1]), pattern)})"
 
 
 @cache
 def compiled(reader: str, name: str) -> re.Pattern[str]:
-    """Return a compiled pattern, ignoring case, of any entry of a list (arguments as for `alternatives`)."""
+    """Return a compiled pattern for any entry of a list, ignoring case; the arguments are those of `alternatives`."""
     return re.compile(alternatives(reader, name), re.IGNORECASE)
 
 
@@ -89,12 +89,17 @@ def plain_label(label: str) -> str:
     an explanation after it are dropped: "Label: good", "good because …". A label of marks only, such as "+", stays.
     """
     normalised_label = " ".join(normalise_answer(label).split())
-    label_text = unwrap_json(normalised_label).strip(_LABEL_EDGES)
+    label_text = _without_edges(unwrap_json(normalised_label))
     while (bracket_match := _BRACKETED.fullmatch(label_text)) is not None:
-        label_text = bracket_match[1].strip(_LABEL_EDGES)
+        label_text = _without_edges(bracket_match[1])
     explanation_match = compiled("any", "explained").match(label_text)
-    label_text = (explanation_match[1] if explanation_match else label_text).strip(_LABEL_EDGES)
-    return label_text or normalised_label
+    return _without_edges(explanation_match[1] if explanation_match else label_text) or normalised_label
+
+
+def _without_edges(label: str) -> str:
+    """Return a label without outer marks, but with an exclamation mark before it, which negates it: "!good"."""
+    bare_label = label.strip(_LABEL_EDGES)
+    return f"!{bare_label}" if bare_label and "!" in label[: label.index(bare_label)] else bare_label
 
 
 def unwrap_json(text: str) -> str:

@@ -20,7 +20,7 @@ _MENTIONS = "mentions"
 
 @dataclass(frozen=True)
 class ShippedDecision:
-    """A decision of the catalog; it has either `labels` or a `range` of numbers."""
+    """A decision about a person that a model is asked to make: the answer is one of `labels`, or a number."""
 
     name: str
     title: str
@@ -37,7 +37,7 @@ class ShippedDecision:
 
 
 def decisions(language: str = ENGLISH) -> tuple[str, ...]:
-    """Return the names of the decisions that have texts in a language."""
+    """Return the names of the decisions (such as on a loan) for which the catalog has texts in a language."""
     texts = read_table("decisions") if language == ENGLISH else sentence_table(language)["decisions"]
     return tuple(name for name in texts if name != _MENTIONS)
 
@@ -62,9 +62,9 @@ def decision(name: str, field: str = "decision", language: str = ENGLISH) -> Shi
 
 
 def mentioned(attribute: Attribute, mention: Mention, language: str = ENGLISH) -> Mapping[str, tuple[str, ...]]:
-    """Return phrases that mention people, by value of the attribute; phrases at the same position correspond.
+    """Return phrases for people by value: with the value in words (`mention` "explicit"), or first names ("name").
 
-    Explicit mentions that the catalog lacks are replaced by words for people (`profiles.people`). Without any words,
+    Phrases at the same position correspond. Words for people replace missing explicit phrases. Without any words,
     raise `SpecificationError` about ``texts.mention``.
     """
     if language != ENGLISH:

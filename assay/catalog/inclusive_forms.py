@@ -157,7 +157,7 @@ class InclusiveForms:
 
     @cached_property
     def _joint_pattern(self) -> re.Pattern[str]:
-        """Pattern of text between two marks of gender that belong together: "and", or few words and "or" or a sign."""
+        """Pattern of a text that joins two marks of gender: "and", a sign ("el, la"), a few words with "or" or "/"."""
         word = rf"(?:[/\s(]+-?{LETTER}+(?:[-'/]{LETTER}+)*\)?)"  # " médico", "/-in"
         or_words, and_words = (
             rf"[\s,(]+(?:{'|'.join(map(re.escape, joins)) or _NO_MATCH})[\s(]+" for joins in (self.either, self.both)
@@ -188,14 +188,14 @@ class InclusiveForms:
 
     @cached_property
     def person_pattern(self) -> re.Pattern[str]:
-        """Pattern of a noun with one grammatical gender for everybody, after its article."""
+        """Pattern of what follows an article if its noun has one grammatical gender for everybody: "la persona"."""
         between = rf"\s+(?:als\s+{LETTER}+\s+)?(?:{LETTER}+\s+)?"  # "die als Lehrer tätige Person"
         persons, epicene = ("|".join(words) or _NO_MATCH for words in (self.persons, self.epicene))
         return re.compile(rf"(?:{between}{LETTER}*(?:{persons})|(?:\s+|(?<='))(?:{epicene}))(?!{LETTER})")
 
     @cached_property
     def _alternative_pattern(self) -> re.Pattern[str]:
-        """Pattern of an alternative to a noun, as in "(hombre o mujer)"; no shipped sentence has an alternative."""
+        """Pattern of a further noun with "or" after an article: "(hombre o mujer)"; no shipped sentence has any."""
         joins = "|".join(map(re.escape, self.either)) or _NO_MATCH
         return re.compile(rf"(?:[\W_]+{LETTER}+){{1,5}}?[\W_]+(?:{joins})\W")
 

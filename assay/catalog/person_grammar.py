@@ -135,22 +135,22 @@ class PersonGrammar:
             return None
         return self._read_unlisted(text, words)
 
-    def noun_genders(self, text: str) -> set[str | None]:
-        """Return the genders of a listed noun in the first two words; if none, with `cases`, that of the first word."""
+    def noun_genders(self, text: str, *, listed: bool = False) -> set[str | None]:
+        """Return the genders of a noun in the first two words; unless `listed`, else by the first word's case ending."""
         clause = _CLAUSE_END.split(_simplify(text), maxsplit=1)[0]
         words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(clause)]
         start, _, nouns = next(self._find_nouns(words, None), (MOST_BEFORE, 0, ()))
-        if self.cases and start >= MOST_BEFORE:
+        if self.cases and not listed and start >= MOST_BEFORE:
             return {self._ending_gender(word.text) for word in words[:1]} - {None}
         return {noun.gender for noun in nouns} if start < MOST_BEFORE else set()
 
     def _is_contradicted(self, text: str, gender: str | None) -> bool:
-        """Return whether all pronouns of a sentence that can conflict with a noun have the other gender."""
+        """Return whether the sentence has `pronouns`, and none of them has the `gender` of the noun."""
         genders = {name for name, pattern in self.pronouns.items() if re.search(rf"(?<!\w)(?:{pattern})(?!\w)", text)}
         return gender in GENDERS and bool(genders) and gender not in genders
 
     def _find_nouns(self, words: Sequence[Word], person: str | None) -> Iterator[tuple[int, int, Sequence[Noun]]]:
-        """Yield first index, last index and meanings of each noun in `words`; with `person`, of nouns for it only."""
+        """Yield first index, last index and meanings of each noun in `words`; only of nouns for `person`, if given."""
         index = 0
         while index < len(words):
             for length in range(self._longest_form, 0, -1):  # the longest phrase first
@@ -180,7 +180,7 @@ class PersonGrammar:
     def _read_noun(
         self, text: str, words: Sequence[Word], start: int, end: int, nouns: Sequence[Noun], *, spoken: bool
     ) -> str | None:
-        """Return the gender by a noun and the words that agree with it, or ``None``; `spoken` if it may be "I"."""
+        """Return the gender of a noun by its form, article and verb, or ``None``; `spoken`: it may be the speaker."""
         genders = {noun.gender for noun in nouns}
         gender = genders.pop() if len(genders) == 1 else None
         determiner_gender = self._determiner_gender(text, words, start)
@@ -253,7 +253,7 @@ class PersonGrammar:
         return genders.pop() if len(genders) == 1 else None
 
     def _is_noun_place(self, words: Sequence[Word], index: int) -> bool:
-        """Return whether the word at `index` can name a person: with `slots`, after a slot word (and article)."""
+        """Return whether the word at `index` may name a person: it follows a slot word, if the language has `slots`."""
         if self._names_field_of_work(words, index):
             return False
         if not self.slots:
@@ -264,7 +264,7 @@ class PersonGrammar:
         return bool(before) and before[-1] in self.slots and words[index].text not in {*self.slots, *self._gender_of}
 
     def _ending_gender(self, word: str) -> str | None:
-        """Return the only gender whose endings fit a noun, or "both"; ``None`` for a verb, or if none or two fit."""
+        """Return the gender ("he", "she", "both") of a noun by its ending; ``None`` for verbs, or if unclear."""
         if _gender_by_pattern(self.predicates, word):
             return None
         genders = [gender for gender, endings in self.endings.items() if re.search(rf"(?:{endings})$", word)]
@@ -272,7 +272,7 @@ class PersonGrammar:
 
     @cached_property
     def _gender_of(self) -> Mapping[str, str | None]:
-        """The gender of each determiner; ``None`` for those of both."""
+        """The gender of each determiner, by the word; ``None`` if it goes with nouns of both genders."""
         genders: dict[str, str | None] = {}
         for name, determiners in self.determiners.items():
             for word in determiners:
@@ -299,7 +299,7 @@ class PersonGrammar:
         return max(form.count(" ") for form in self._nouns_by_form) + 1
 
     def _inflect(self, word: str, gender: str | None) -> Sequence[str]:
-        """Return a word's forms, the dictionary form first; masculine rules apply if its gender has none."""
+        """Return a word's forms, the dictionary form first; without rules for its gender, those for men apply."""
         if not word:
             return ()
         for ending, replacements in self.inflections.get(gender or "both", self.inflections.get("he", ())):

@@ -92,9 +92,9 @@ def no_possessive_before(word: str) -> bool:
 
 
 def exchanged_words(attribute: Attribute) -> Mapping[str, tuple[tuple[str, str], ...]]:
-    """Return ``(slot, word)`` pairs by value; a text's word is exchanged for another value's word at the same position.
+    """Return the words to exchange when a text is rewritten for another value, as ``(slot, word)`` pairs by value.
 
-    The slot of a word from the catalog's list of exchanged words is its position in that list.
+    Pairs at the same position correspond: "he", "she". The slot is a grammatical form, or the position in a list.
     """
     if attribute.parts:
         by_part = [exchanged_words(part) for part in attribute.parts]  # a value's name lists the values of the parts

@@ -99,7 +99,7 @@ def _read_specification(name: str) -> Specification:
 
 
 def _build_words(kind: str, name: str, raw: Json) -> AnyWords:
-    """Build the words of a specification of this kind from its table `raw`, where names stand for shared lists."""
+    """Build a specification's words from its table `raw`, in which names of shared lists are replaced by the lists."""
     return WORDS[kind](**{field: _freeze(value) for field, value in _INSERT_SHARED_LISTS[kind](raw).items()}, name=name)
 
 
@@ -181,7 +181,7 @@ def _fill_stereotype(raw: Json) -> JsonObject:
 
 
 def _fill_visual(raw: Json) -> JsonObject:
-    """Fill in the neutral terms and, if `terms_of` names a specification, its group or attribute words as terms."""
+    """Fill in the neutral terms and, if `terms_of` names another specification, take the terms from its words."""
     fields = {**raw, "neutral": read_table("words/stereotypes")[raw["neutral"]]}
     if "terms_of" not in raw:
         return fields

@@ -62,14 +62,14 @@ class SourceLanguage:
 
     @cached_property
     def base(self) -> Construction:
-        """Frames of sentences that show the gender of the person."""
+        """Frames for sentences that show the gender of the person."""
         frames = list(self.table["frames"])
         longer = [f"{frame} {end}" for frame in frames[:LENGTHENED] for end in self.table.get("endings", ()) if end]
         return self._build_construction("base", list(dict.fromkeys(frames + longer)))
 
     @cached_property
     def neutral(self) -> Construction:
-        """Frames of sentences that show no gender, for `open_occupations`."""
+        """Frames for sentences that show no gender, for `open_occupations`."""
         groups = self.table.get("neutral", ())
         pairs = (pair for group in groups for pair in product(group["openings"], group["endings"]))
         return self._build_construction("neutral", [f"{opening} {ending}" for opening, ending in pairs])
@@ -81,7 +81,7 @@ class SourceLanguage:
         return replace(attribute, values=values)
 
     def read(self, sentence: str, residual: str) -> str | None:
-        """Return a sentence's gender; `residual` for both, a plural or a neutral form; ``None`` if no form is known."""
+        """Return "he" or "she"; `residual` for both, a plural or a neutral form; ``None`` if no form is known."""
         text = plain(marks_as_slashes(normalise_answer(sentence)))
         genders = {name for _, _, name in self.pronouns.places(text)}
         if genders != {"she"}:  # "Lei è avvocato" is a woman: nouns for men are used of women as well
@@ -101,7 +101,7 @@ class SourceLanguage:
 
     @cached_property
     def pronouns(self) -> Lexicon:
-        """The pronoun of each gender, and pronouns and verbs of the plural."""
+        """Words by what they show: the pronoun of each gender, and pronouns and verbs of the plural."""
         return Lexicon(self.table["pronouns"])
 
     @cached_property

@@ -38,15 +38,15 @@ class TermLists(Bounded):
 
     @property
     def roles(self) -> dict[str, Role]:
-        """Role of every term, by term; neutral terms last."""
+        """Role of each term, by term: to which group the stereotype links it ("first", "second"), or "neutral"."""
         return {term: role for role in LISTS for term in self.terms(role)}
 
     def terms(self, role: Role) -> tuple[str, ...]:
-        """Return the terms with one role."""
+        """Return the terms that the stereotype links to the "first" or to the "second" group, or the "neutral" ones."""
         return self.lists[LISTS[role]]
 
     def refuse_neutral_only(self, message: str) -> None:
-        """Raise `SpecificationError` with a message if all terms are neutral."""
+        """Raise `SpecificationError`, with the given message, if all terms are neutral."""
         if not self.terms("first") and not self.terms("second"):
             raise SpecificationError(message, "first_terms")
 

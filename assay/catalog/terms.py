@@ -79,7 +79,7 @@ def _write_alternatives(longest_first: Sequence[str], position: int = 0) -> str:
 
 
 def _first_character(term: str, position: int) -> str:
-    """Return the group of a term by its character at `position`, ignoring case; `GAP` for a gap, "" after the end."""
+    """Return the character at `position`, ignoring case, by which terms are grouped; `GAP` for a gap, "" at the end."""
     if position >= len(term):
         return ""
     if _GAPS.match(term, position):

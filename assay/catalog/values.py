@@ -81,7 +81,7 @@ MOST_CELLS = 16
 NEUTRAL = "neutral"
 """Result of `Attribute.read_one_hop` for a form that fits every value: a neutral pronoun, or both genders at once."""
 
-UNREADABLE = frozenset({"elided", "plural", "indefinite", "oblique", "neuter"})
+UNREADABLE = frozenset({"elided", "plural", "indefinite", "oblique", "neuter", "by-noun"})
 """Names, in the lexicons of `one_hop`, of articles and pronouns that do not show the value of the person."""
 
 
@@ -161,9 +161,9 @@ class Attribute:
         return values.pop() if len(values) == 1 else self.residual
 
     def has_lost_value(self, sentence: str) -> bool:
-        """Return whether a sentence read as the residual (no single value) mentions several, or shows that it has none.
+        """Return whether a sentence that does not name exactly one value names several, or surely none ("It is here").
 
-        "It is here" shows none; another sentence may mention one by a name, or by a misspelled or foreign pronoun.
+        False if it may name a value in a way that is not read: by a name, or a misspelled or foreign pronoun.
         """
         if not self.without_value:
             return True  # without patterns, nothing shows how the sentence fails to mention a value
@@ -196,6 +196,9 @@ class Attribute:
         inclusive_forms = self.inclusive.get(code, InclusiveForms())
         text = plain(marks_as_slashes(normalise_answer(sentence)))
         marks = [mark for mark in lexicon.places(text) if mark[-1] != "skipped"]
+        begin, end, value = next(iter(marks), (0, 0, ""))
+        if value == "by-noun" and self.grammar[code].noun_genders(text[end:], listed=True) == {"he"}:
+            value, marks[0] = "he", (begin, end, "he")  # "Ein Arzt" is a man, "Ein Kind" shows nothing
         value_marks = [(start, end, name) for start, end, name in marks if name in {*self.value_names, "neuter"}]
         if inclusive_forms.include_both(text, value_marks):
             return NEUTRAL
@@ -203,7 +206,6 @@ class Attribute:
             return self.grammar[code].read(text)
         if not marks:
             return None
-        begin, end, value = marks[0]
         # "El la médico": the sentence begins with both, and nothing joins them
         has_unjoined = any(
             name != value and text[end:start].isspace() and not text[:begin].strip() for start, _, name in value_marks
@@ -216,7 +218,8 @@ class Attribute:
             genders_after, cases = self.grammar[code].noun_genders, self.grammar[code].cases
             genders = genders_after(text[end:])
             # "Por la noche, el médico": a later article is the person's; "Ich helfe der Ärztin": it is a dative
-            belongs_elsewhere = not genders and any(genders_after(text[at:]) for _, at, name in marks if name != value)
+            other_nouns = (text[at:] for _, at, name in marks if name not in {value, "by-noun"})
+            belongs_elsewhere = not genders and any(map(genders_after, other_nouns))
             is_unclear |= belongs_elsewhere or (value == "he" and genders == {"she"})
             if text[begin:end] in cases:  # "die Lehrer" is a plural, "Ich helfe der Angestellten" a dative
                 is_dative = value == "he" and genders <= {None} and any(map(str.isalpha, text[:begin]))

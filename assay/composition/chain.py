@@ -45,7 +45,7 @@ TABLES: Mapping[TableName, Mapping[tuple[Letter, Letter], Letters]] = {"publishe
 
 
 def compose(first: Letter, second: Letter, table: TableName = "published") -> Letters:
-    """Return the letters that a table gives for two services; raise `UnknownName` if there is no such table."""
+    """Return a table's possible letters for a chain of two services; raise `UnknownName` if there is no such table."""
     return entries_of(table)[first, second]
 
 
@@ -68,7 +68,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One evaluation step of a bracketing: two neighbouring parts of a chain, and their possible letters."""
+    """One step in the evaluation of a chain: two neighbouring parts, and the possible letters of both together."""
 
     first: str
     second: str
@@ -78,7 +78,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Bracketing:
-    """One way to set brackets in a chain, with the possible letters that it gives."""
+    """One order in which the services of a chain can be combined, two at a time, and the resulting possible letters."""
 
     written: str
     """The letters with brackets, such as ``"(BS * UCS) * DSBS"``; for a single service, its letter alone."""
@@ -110,7 +110,7 @@ class ChainAnswer:
 def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> ChainAnswer:
     """Infer the possible letters of a chain of services from their letters.
 
-    The answer is the set of letters that all bracketings allow. There are too many bracketings to
+    The answer is the set of letters that all bracketings (orders of evaluation) allow. There are too many to
     list. So the different *answers* (at most seven) of the bracketings of each interval of the chain
     are computed, from the shortest interval to the longest. The result is exact, in O(n^3).
     Raise `SpecificationError` if the chain is empty, `UnknownName` if there is no such table.
@@ -251,7 +251,7 @@ def combine(probabilities: Sequence[Probabilities], table: TableName = "publishe
 
 
 def _shorten(word: Word, table: TableName) -> Word:
-    """Replace a chain by the shortest chain that has the same result in every context."""
+    """Replace a chain (its letters) by the shortest one with the same result, whatever stands before and after it."""
     for start, stop in combinations(range(len(word) + 1), 2):
         shorter = ALIKE[table].get(word[start:stop])
         if shorter is not None:

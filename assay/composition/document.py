@@ -109,7 +109,7 @@ def composition_document(
 def _predict_chains(
     ratings: Sequence[RatingDocument], rng: np.random.Generator, observations: Sequence[Sequence[Observation]]
 ) -> tuple[Sequence[Prediction], str | None]:
-    """Return a prediction of each chain of components, and ``None``; if impossible, no prediction and the reason."""
+    """Predict each chain of components; return the predictions and ``None``, or none and the reason why not."""
     evidence = [read_evidence(rating) for rating in ratings]
     for number, (components, rating) in enumerate(zip(evidence, ratings, strict=True), start=1):
         if not components:
@@ -176,7 +176,7 @@ def _component_json(prediction: Prediction) -> JsonObject:
 
 
 def _prediction_notes(prediction: Json, table_letter: str | None) -> list[dict[str, str]]:
-    """Return a note if the predicted letter is sure and contradicts the table's, and one if outputs name no value."""
+    """Return notes: if the predicted letter is sure and not the table's, and if some outputs name no value."""
     notes, probabilities = [], prediction["probabilities"]
     # "unlocated" (hidden effects) prevents a declared letter, but the matrices contradict the table even then
     p_located = 1 - probabilities.get("unlocated", 0.0)

@@ -31,7 +31,7 @@ class Part:
 
     @property
     def candidates(self) -> Probabilities:
-        """Possible letters, equally weighted: the declared one, or all of probability ``1 - confidence`` or more."""
+        """Possible letters, equally weighted: the declared one, else all of probability ``1 - confidence`` or more."""
         possible = [letter for letter in Letter if self._is_possible(letter)]
         return Probabilities(**{letter.value: (1 / len(possible) if letter in possible else 0.0) for letter in Letter})
 
@@ -122,7 +122,7 @@ def _explain(published: LookUpResult, revised: LookUpResult, headline: LookUpRes
 
 
 def _possible_letters(parts: Sequence[Part], table: TableName) -> frozenset[Letter]:
-    """Return the possible letters of a chain: look up every combination of its services' candidate letters."""
+    """Return a chain's possible letters: a table's results for every combination of the services' possible letters."""
     probabilities = combine([part.candidates for part in parts], table)
     if probabilities.must_be_measured > 0:
         return frozenset(Letter)

@@ -108,7 +108,7 @@ def cosignature_in(
 
 @dataclass(frozen=True)
 class AddCheckpoint:
-    """Request for a cosignature: the size of the older head, the consistency proof from it, and the signed note."""
+    """Request to a witness for a cosignature: size of the log it last saw, proof that the log grew, signed note."""
 
     old: int
     proof: tuple[bytes, ...]

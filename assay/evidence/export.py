@@ -55,7 +55,7 @@ def line(value: Json) -> bytes:
 
 
 class ExportWriter:
-    """Writer of an export: returns its lines part by part; the last line seals the digest of all others."""
+    """Writer of an export: returns its lines, part by part; the last line holds the digest of all lines before it."""
 
     def __init__(self) -> None:
         self._digest, self._line_count = hashlib.sha256(), 0
@@ -63,7 +63,7 @@ class ExportWriter:
     def opening(
         self, rating: Json, envelopes: Sequence[Json] = (), keys: Sequence[Json] = (), unmasked: Json | None = None
     ) -> bytes:
-        """Return the head: everything before the observations. `unmasked` is the owner's form of a masked rating."""
+        """Return the lines before the observations; `unmasked` is the rating with counts of people, for its owner."""
         parts: tuple[JsonObject, ...] = (
             {"part": "export", "format": FORMAT},
             {"part": "rating", "rating": dict(rating), **({} if unmasked is None else {"unmasked": dict(unmasked)})},
@@ -115,7 +115,7 @@ class Export:
 
 
 def read_export(lines: Iterable[bytes]) -> Export:
-    """Read the head of an export from the lines of a binary file; raise `BrokenExport` if a line of it is wrong."""
+    """Read an export's lines before the observations, which are read later; raise `BrokenExport` if one is wrong."""
     parts = _read_parts(lines)
     head = _expect_part(parts, "export")
     if head.get("format") not in READ_FORMATS:
@@ -133,7 +133,7 @@ def read_export(lines: Iterable[bytes]) -> Export:
 
 
 def read_observation(leaf: Json) -> Observation:
-    """Read an observation of an export; raise `BrokenExport` if this version does not know its form."""
+    """Return an `Observation` from its JSON in an export; raise `BrokenExport` if this version cannot read it."""
     try:
         return Observation.from_json(leaf)
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -195,10 +195,10 @@ def _seal_payload(digest: str, lines: int) -> bytes:
 
 
 class Unrolling:
-    """Replay of an experiment with `record_count` observations, to order their records as in the evidence tree.
+    """Replay of an experiment that yields its recorded observations in their order, which is that of the evidence tree.
 
-    The caller's loop is: while `advance` returns probes, read the records of their units, in order and a portion
-    at a time, and pass each portion of probes with its records to `accept`.
+    Call `advance` until it returns no probes. After each call, read the records of these probes, by unit, in the given
+    order and some at a time, and pass each part of the probes with its records to `accept`.
     """
 
     def __init__(self, method: Method, seed: int, record_count: int) -> None:
@@ -206,7 +206,7 @@ class Unrolling:
         self._records_left, self._replies, self._has_begun = record_count, list[Reply](), False
 
     def advance(self) -> Sequence[Probe]:
-        """Return the next batch of probes; empty after the last recorded batch. The call may take long."""
+        """Return the next batch of questions (probes); empty after the last recorded batch. The call may take long."""
         while self._records_left > 0:
             try:
                 batch = self._experiment.send(self._replies) if self._has_begun else next(self._experiment)
@@ -219,7 +219,7 @@ class Unrolling:
         return ()
 
     def accept(self, probes: Sequence[Probe], record_by_unit: Mapping[str, Observation]) -> list[Observation]:
-        """Return the records of the batch's next probes; raise `RecordIncomplete` if a record is missing or wrong."""
+        """Return the observations of the next `probes` of a batch; `RecordIncomplete` if one is missing or wrong."""
         observations = [_recorded_observation(probe, record_by_unit) for probe in probes]
         if self._records_left > 0:  # `advance` sends the replies of all but the last batch
             self._replies += [observation.reply for observation in observations]

@@ -25,7 +25,7 @@ Span = tuple[int, int]
 
 
 def nodes_from(leaves: Sequence[bytes]) -> Node:
-    """Compute the hashes of all complete subtrees of a list of leaf hashes; return a function that looks them up."""
+    """Hash all complete subtrees over `leaves`; return a function that returns a subtree's hash by level and index."""
     levels: list[list[bytes]] = [list(leaves)]
     while len(levels[-1]) > 1:
         children = levels[-1]

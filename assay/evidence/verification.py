@@ -51,7 +51,7 @@ class Check:
 
 
 def check_statements(rating: Json, envelopes: Sequence[OpenedEnvelope], is_signature: IsSignature) -> Iterator[Check]:
-    """Check that each statement about a rating is signed and agrees with the rating, and its target's digest."""
+    """Check each statement's signature, that statements and rating agree, and the digests of rating and target."""
     for number, envelope in enumerate(envelopes, start=1):
         yield check_signature(f"signature {number}", envelope, is_signature)
     yield _check_target(rating)
@@ -84,7 +84,7 @@ def stated_in(envelope: OpenedEnvelope) -> Json:
 
 
 def check_commitment(rating: Json) -> Check | None:
-    """Check that a rating's experiment and seed are those that the job committed to; ``None`` without commitment."""
+    """Check that experiment and seed are those to which the job committed beforehand; ``None`` if it did not commit."""
     commitment = rating.get("commitment")
     if not isinstance(commitment, Mapping):
         return None
@@ -96,7 +96,7 @@ def check_commitment(rating: Json) -> Check | None:
 
 
 def check_unmasked(rating: Json, unmasked: Json) -> Check:
-    """Check that the unmasked form of a rating has the digest that the signed, masked form states."""
+    """Check the unmasked rating (for its owner) against the digest that the signed, masked rating states."""
     mask = rating.get("masked")
     stated_digest = mask.get("unmasked") if isinstance(mask, Mapping) else None
     return _check_digest("unmasked rating", rating_digest(unmasked), stated_digest)
@@ -109,7 +109,7 @@ def check_evidence(export: Export) -> Check:
 
 
 def check_seal(export: Export, is_signature: IsSignature) -> Check:
-    """Verify the signature of an export's seal; `Export.observations` has checked its digest while reading."""
+    """Check the signature of an export's seal, whose digest `Export.observations` checked; it may be unsigned."""
     if export.seal is None:
         return Check("seal", wrong="the file was not read to its end", found="")
     if not export.seal.signatures and not export.envelopes:
@@ -144,7 +144,7 @@ def check_replay(rating: Json, replayed: RatingDocument) -> Iterator[Check]:
 
 
 def check_proof(proof: Json) -> Check:
-    """Check that an observation belongs to the evidence with a given digest; refuse keys beside `PROOF_KEYS`."""
+    """Check that an observation is in the evidence with the digest in `proof`; raise if `proof` has unknown keys."""
     if unknown_keys := sorted(proof.keys() - PROOF_KEYS):
         raise CertificateError(f"the file has members that no proof has and nobody signed: {', '.join(unknown_keys)}")
     try:

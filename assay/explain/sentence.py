@@ -65,8 +65,8 @@ DESCRIBED: Mapping[str, str] = {
 def request_in_words(role: str | None, host_proved: bool | None, description: str | None, *, objects: bool) -> str:
     """Write who requested a rating, how, and whether the owner of the host objects; empty if nothing is known.
 
-    `role` is a key of `REQUESTED`, `description` one of `DESCRIBED`; `host_proved` says whether anybody has proved to
-    own the host.
+    `role` (of the requester) is a key of `REQUESTED`, `description` a key of `DESCRIBED`; `host_proved` says whether
+    anybody has proved to own the host.
     """
     owner_texts = {True: "The owner of the host is confirmed.", False: "The owner of the host is not confirmed."}
     sentences = (
@@ -141,8 +141,8 @@ def headline(letter: Letter | str | None, declared: bool, codes: Collection[str]
 def fill(template: str, facts: Json, vocabulary: Vocabulary) -> str:
     """Fill a sentence with facts, by the names that the template uses.
 
-    Text outside brackets is left out, up to the next bracket, if one of its facts is unknown. Of the alternatives in
-    ``[a|b]``, the first whose facts are all known is used; if there is none, nothing. Brackets in a fact are text.
+    A piece of text between brackets is left out if any of its facts is unknown. Of the alternatives within brackets,
+    ``[a|b]``, the first whose facts are all known is used, or else none. Brackets in a fact are text.
     """
     writers = {**WRITERS, "cause": _cause_writer(vocabulary), "phrase": _text_writer(vocabulary.phrase)}
 
@@ -192,7 +192,7 @@ def _read_number(value: object) -> float | None:
 
 
 def _make_writer(read: Callable[[Any], T | None], write: Callable[[T], str]) -> Writer:
-    """Return a writer that validates a fact with `read`, and formats a valid one with `write`."""
+    """Return a function that writes a fact: `read` validates it (``None``: invalid), `write` formats a valid one."""
 
     def write_value(value: object) -> str | None:
         readable_value = read(value)
@@ -211,7 +211,7 @@ def _join_names(value: object) -> str | None:
 
 
 def _cause_writer(vocabulary: Vocabulary) -> Writer:
-    """Return a formatter that explains a failure code; if it is given counts by code, the most frequent code."""
+    """Return a function that explains a failure code; of a mapping of codes to counts, the most frequent code."""
 
     def write_cause(value: object) -> str | None:
         if isinstance(value, Mapping):

@@ -144,7 +144,7 @@ CHOSEN = frozenset(
 
 
 def is_default(method: AnyMethod, kind: Kind) -> bool:
-    """Return whether all fields outside `CHOSEN` have their defaults; ``False`` if such a field has no default."""
+    """Return whether all fields but names and sample sizes (`CHOSEN`) are defaults; ``False`` if any has no default."""
     required = {field.name for field in fields(method) if field.default is MISSING and field.default_factory is MISSING}
     if not required <= CHOSEN:  # a method of a plug-in, whose requester must say what to ask
         return False
@@ -160,7 +160,7 @@ def asks_a_public_list(method: AnyMethod, kind: Kind) -> bool:
 
 
 def _with_defaults(method: AnyMethod, kept: Collection[str], kind: Kind) -> AnyMethod | None:
-    """Return a copy with defaults except in `kept`; ``None`` if one is missing or words are of an installed package."""
+    """Return a copy with defaults in all fields but `kept`; ``None`` if that is invalid or words are a plug-in's."""
     words = getattr(method, "words", None)
     if words and any(map(is_of_a_package, words if isinstance(words, tuple) else (words,))):
         return None

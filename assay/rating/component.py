@@ -106,12 +106,12 @@ def answers_needed(delta: float) -> int:
 
 
 def has_too_few(component: Component) -> bool:
-    """Return whether a component lacks a letter for too few independent units: more questions may give it a letter."""
+    """Return whether too few independent units (texts, words) are the reason that a component has no letter yet."""
     return component.letter is None and any(reason.code == TOO_FEW for reason in component.reasons)
 
 
 def keep_bs_only(component: Component) -> Component:
-    """Withhold UCS and DSBS: a few numbers make up most of the standard deviation, the unit of the effects."""
+    """Withhold UCS and DSBS, because a few outputs dominate the sd and other differences look small beside it."""
     facts = {"why": "a few of them make up most of their standard deviation"}
     reason = Reason("letter-depends-on-scale", facts, component.name)
     is_withheld = component.letter not in {None, Letter.BS}
@@ -119,7 +119,7 @@ def keep_bs_only(component: Component) -> Component:
 
 
 def is_settled(component: Component) -> bool:
-    """Return whether more questions would change nothing: the component's letter is declared, or it cannot get one."""
+    """Return whether more questions would change nothing: the letter is declared, or none is possible at all."""
     return component.declared or (component.letter is None and not has_too_few(component))
 
 
@@ -188,7 +188,7 @@ class Tolerance:
 
     @classmethod
     def around(cls, delta: float, confidence: float, largest: float = math.inf, *, hidden: float | None = None) -> Self:
-        """Build a tolerance; `others`: half, once and twice `delta`, up to `largest`; `hidden`: `hidden_confidence`."""
+        """Build a tolerance; `others`: half, once, twice `delta` (to `largest`); `hidden`: its `hidden_confidence`."""
         other_limits = {f"{limit:.3g}": limit for limit in (delta / 2, delta, min(2 * delta, largest))}
         return cls(delta, confidence, other_limits, hidden_confidence=hidden)
 
@@ -396,7 +396,7 @@ class Measurement(Generic[D]):
 
 
 def _split_off_unread(evidence: Evidence) -> tuple[bool, Evidence]:
-    """Return whether groups probably differ in unreadable answers by more than the limit, and all other evidence."""
+    """Take the effect of unreadable answers out of the evidence; also return whether it probably exceeds its limit."""
     unread_mask = [effect.kind == "loss" and effect.bound for effect in evidence.hidden]
     # infinity: an effect without a limit of its own exceeds nothing
     exceeds_limit = [effect.beyond(math.inf).mean() > 0.5 for effect in compress(evidence.hidden, unread_mask)]
@@ -410,7 +410,7 @@ def insufficient(error: EvidenceError, component: str | None = None) -> Reason:
 
 
 def result_or_why(kind: Callable[..., R], work: Callable[[], R]) -> R:
-    """Return the result of `work`; if it raises `EvidenceError`, an object of the class `kind` with the message."""
+    """Return the result of `work`; if that raises `EvidenceError`, build a `kind` with its message and code instead."""
     try:
         return work()
     except EvidenceError as error:
@@ -430,7 +430,7 @@ def probes_to_settle(evidence_at: EvidenceAt, tolerance: Tolerance, asked_count:
 
 
 def shrinking(evidence: Evidence) -> EvidenceAt:
-    """Return a function that predicts evidence: it divides the draws' deviations from their mean by ``sqrt(times)``."""
+    """Return a function that predicts the evidence for `times` as many questions: errors shrink by ``sqrt(times)``."""
 
     def shrink(draws: Floats) -> Callable[[int], Floats]:
         centre = float(draws.mean())
@@ -462,7 +462,7 @@ EARLY_ERROR_FRACTION = 0.25
 
 
 def look_sizes(first: int, largest: int, stop_early: bool, growth: float = 2.0) -> Iterator[int]:
-    """Yield each analysis's sample size: `first` and, if `stop_early`, `growth` times the one before, to `largest`."""
+    """Yield each analysis's sample size: `first`; if `stop_early`, also `growth` times the last, up to `largest`."""
     size = first
     yield size
     while stop_early and size < largest:

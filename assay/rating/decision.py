@@ -96,18 +96,18 @@ def letter_probabilities(
 ) -> Probabilities:
     """Compute the probability of each letter from draws of the effects (docs/methods/decision-rule.md).
 
-    Without hidden effects, and with e1 and e2 the effects of the two steps, ``P(BS) = P(e1 > delta)`` and
+    Without hidden effects, with the steps' effects e1 and e2 and their limit `delta`, ``P(BS) = P(e1 > delta)`` and
     ``P(DSBS) = P(e1 <= delta and e2 > delta)``; ``P(UCS)`` is the remainder.
     Hidden effects are biases that the mean over all questions conceals (docs/decisions/0060). With them, P(BS) is the
     largest probability that any one effect exceeds its limit; `unlocated` is the probability that some effect does,
-    minus P(BS). A hidden effect of kind ``content`` counts for DSBS, as step 2 does (docs/decisions/0081). An effect
+    minus P(BS). A hidden effect of kind ``content`` counts for DSBS, as step 2 does (docs/decisions/0060). An effect
     with `bound` is an upper bound: it can lower P(UCS) and P(DSBS), but raises neither P(BS) nor P(DSBS).
 
     Parameters
     ----------
     evidence : Evidence
-        Draws of the effects. If `evidence.content` is given, step 1 is also biased in every draw in which
-        `evidence.content` exceeds `content_delta`.
+        Draws of the effects. If `evidence.content` is given (how far answers follow the content), step 1 is also
+        biased in every draw in which it exceeds `content_delta`.
     step_2 : float, optional
         Limit of the effect of step 2 if it differs from `delta`.
     """
@@ -144,7 +144,7 @@ MOST_QUOTED = 3
 
 @dataclass(frozen=True)
 class PartLetter:
-    """Letter of a part: of a component of a rating, or of a rating of a suite; by default the part is unmeasured."""
+    """Letter of one part to aggregate: a component of a rating, or a whole rating of a suite. By default unmeasured."""
 
     letter: Letter | None = None
     declared: bool = False
@@ -165,7 +165,7 @@ class PartLetter:
 
 @dataclass(frozen=True)
 class JointLetter:
-    """Letter of several parts."""
+    """Letter that several parts have together (`join_letters`)."""
 
     letter: Letter
     declared: bool
@@ -238,7 +238,7 @@ def deciding_components(rating: Rating) -> tuple[str, ...]:
 
 
 def _reasons(letter: Letter, probabilities: Probabilities, finding: Finding, parts: list[Component]) -> list[Reason]:
-    """Return the reasons of up to `MOST_QUOTED` deciding components, of exhausted budgets, and of the aggregation."""
+    """Return the reasons of up to `MOST_QUOTED` deciding components, exhausted budgets, and how letters were joined."""
     deciding_parts = [component for component in parts if component.letter is letter] or parts
     reasons = [reason for component in deciding_parts[:MOST_QUOTED] for reason in component.reasons]
     known_codes = {(reason.component, reason.code) for reason in reasons}

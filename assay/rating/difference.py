@@ -273,7 +273,7 @@ def _sentences(
     *,
     same_evidence: bool,
 ) -> Iterator[str]:
-    """Yield sentences about the letter, the changed components, the effects that moved, and the inputs."""
+    """Yield sentences on the letter (`declared`: in how many ratings it is), components, moved effects and inputs."""
     yield _describe_letters(letter, confidence, declared)
     if changed_parts := [str(part.name) for part in parts if part.verdict == "changed"]:
         yield f"The letter changed with confidence for {_list_names(changed_parts)}."
@@ -331,7 +331,7 @@ def worst_of(ratings: Sequence[RatingDocument], *, missing: int = 0) -> JointLet
     ratings : sequence of RatingDocument
         Ratings of the service; those without a letter count as missing.
     missing : int
-        Number of further ratings without a letter: unfinished, failed or unmeasurable. None can improve on BS.
+        Number of further ratings without a letter: unfinished, failed or unmeasurable. They cannot change a BS.
 
     References
     ----------

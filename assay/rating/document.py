@@ -60,9 +60,9 @@ class DecidingEffect:
 def commitment_document(
     digest: str | None, experiment: Json, seed: int, nonce: str | None
 ) -> CommitmentDocument | None:
-    """Return a job's commitment with the nonce that opens it.
+    """Return the digest that committed a job to its experiment and seed before the first call, and its random nonce.
 
-    ``None`` without a commitment, or if the experiment as serialised now no longer has the committed digest.
+    ``None`` if the job has no commitment, or if the experiment as serialised now has another digest.
     """
     if digest is None or nonce is None or commitment_of(experiment, seed, nonce) != digest:
         return None
@@ -146,8 +146,8 @@ def component_document(component: Component, vocabulary: Vocabulary) -> Componen
 def deciding_effect(part: ComponentDocument, letter: Letter | None) -> DecidingEffect | None:
     """Return the effect that decides for or against a letter; ``None`` if nothing was measured.
 
-    Effects on unbiased input decide BS, those on biased input DSBS, and all UCS. Returned is that which most probably
-    exceeds its limit; of several that surely do, a step's own effect, or else the largest relative to its limit.
+    Effects on unbiased input decide BS, those on biased input DSBS, and all UCS. The result is the effect that most
+    probably exceeds its limit; of several that surely do, the step's own, or else the largest relative to its limit.
     """
     steps = {Letter.BS: {1}, Letter.DSBS: {2}}.get(letter or Letter.UCS, {1, 2})  # without a letter: all
     candidates = [candidate for candidate in _measured_effects(part) if candidate.step in steps]
@@ -155,7 +155,7 @@ def deciding_effect(part: ComponentDocument, letter: Letter | None) -> DecidingE
 
 
 def _precedence(candidate: DecidingEffect) -> tuple[float, bool, float]:
-    """Return the sort key of an effect: its probability, whether it is a step's own, and its size over its limit."""
+    """Return the sort key: how probably an effect exceeds its limit; whether it is a step's own; size over limit."""
     is_sure = candidate.chance >= IS_SURE
     chance = IS_SURE if is_sure else round(candidate.chance, 6)  # rounded, because processors differ in last digits
     return chance, is_sure and candidate.name == f"step_{candidate.step}", _limit_share(candidate)
@@ -221,7 +221,7 @@ def _count_answers(components: Sequence[Component]) -> dict[str, int]:
 
 
 def _detail_of_type(kind: type[D], detail: Detail, owner: str) -> D:
-    """Return a method's own data, which must be a `kind` (else `TypeError`); an empty `kind` if there are none."""
+    """Return a method's data, which must be of the class `kind` (else `TypeError`); an empty `kind` if it has none."""
     if isinstance(detail, kind):
         return detail
     if type(detail) is Detail:

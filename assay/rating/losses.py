@@ -158,7 +158,7 @@ def loss_effect(
 def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: float, *, of_no_group: int = 0) -> Lost:
     """Return `step_1` and `step_2`, the largest changes that lost replies could cause, with facts about the losses.
 
-    `limit` is that of `loss_effect`; if it is ``None``, the letter need not survive the worst case, and the result is
+    `limit` is that of `loss_effect`; if it is ``None``, the worst case need not be considered, and the result is
     `NOTHING_LOST`. `of_no_group` is the number of lost replies that belong to no group.
     """
     groups = _losses_by_group(by_group)
@@ -169,10 +169,10 @@ def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: 
 
 
 def lost_items(by_list: ByGroup, of_step_1: Collection[str], of_step_2: Collection[str]) -> Lost:
-    """Return the changes if the lost items of each list were at one end of a range of 1 (shares, cosine distances).
+    """Return how much the effects could change if all lost items of a list had the same extreme value (range 1).
 
-    An effect changes by the largest lost share of its step's lists, plus that of the lists of neither step (words for
-    the groups); an effect within a stratum by the larger of both sums.
+    A step's effect changes by the largest lost share among its lists, plus that among lists of neither step (words
+    for groups); a hidden effect in a stratum (a subset of the items) changes by the larger of both steps' changes.
     """
     change_1, change_2, common_change = (
         largest_lost_share({name: by_list[name] for name in by_list if name in names})
@@ -212,7 +212,7 @@ def _losses_by_group(by_group: ByGroup) -> dict[str, LostOfGroup]:
 
 
 def losses_document(by_group: ByGroup, limit: float | None) -> Mapping[str, Shares]:
-    """Count the replies of each group by outcome; `NO_ENTRIES` if nothing was lost or `limit` is ``None``."""
+    """Count the replies of each group by outcome; `NO_ENTRIES` if none was lost, or if `limit` is ``None``."""
     if limit is None or not any(counts[outcome] for counts in by_group.values() for outcome in LOST):
         return NO_ENTRIES
     return {name: dict(counts) for name, counts in by_group.items()}

@@ -67,7 +67,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Chance:
-    """Probability that the letter is declared if the true effect is `effect`, or `tolerances` times the tolerance."""
+    """Probability that a letter is declared if the true effect is `effect` (`tolerances` times the tolerance)."""
 
     tolerances: float
     effect: float
@@ -127,7 +127,7 @@ def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Cha
     The letter is declared if the effect of step 1 is below or above the tolerance with the required probability.
     Assumptions: step 2 and hidden effects add no uncertainty; no reply is lost; answers are yes or no with a share
     near one half; two answers about one topic correlate by `ALIKE`; the posterior is normal around the observed
-    share. A look before the last may use a quarter of the permitted error, as in the methods.
+    share. An interim analysis before the last may use a quarter of the permitted error, as in the methods.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Cha
 
 
 def calls_of_first_look(method: Method, most_per_call: int, seed: int) -> tuple[int, int]:
-    """Count calls and batches up to the first interim analysis, with questions grouped into calls as the driver does.
+    """Count calls and batches up to the first interim analysis, with questions grouped into calls as in a real job.
 
     The experiment runs on invented replies until `method.expected_probes` questions were asked. A translation gets a
     text, so that the translation back is asked as well; all other replies are failures, without effect before a look.
@@ -188,7 +188,7 @@ def _invent_reply(ask: Ask) -> Reply:
 
 
 def _effort(questions: int, calls: int, service: Service, price: float | None, max_calls: int | None = None) -> Effort:
-    """Return the duration and cost of so many questions and calls; at most `max_calls` calls are made."""
+    """Return the duration and cost of a number of questions and of calls, which may be cut to `max_calls`."""
     if max_calls is not None and calls > max_calls:
         calls, questions = max_calls, max_calls * service.questions_per_call
     seconds = None

@@ -32,7 +32,7 @@ BETS = tuple((tail, stake) for tail in (0.08, 0.25) for stake in (0.1, 0.3))
 
 
 class Sentinels(NamedTuple):
-    """Keys of the chosen cases: `fresh` were drawn at random, `telling` selected by their answers in the rating."""
+    """Keys of the cases to ask again: `fresh` were drawn at random, `telling` chosen by their answers in the rating."""
 
     fresh: tuple[str, ...]
     telling: tuple[str, ...]
@@ -40,9 +40,9 @@ class Sentinels(NamedTuple):
 
 @dataclass(frozen=True)
 class SentinelRun:
-    """One run: the outcomes by case, ``None`` if the answer was lost; `seed` breaks the ties of ranks.
+    """Outcome of each case that was asked again in one run (``None``: answer lost); `seed` breaks ties of ranks.
 
-    `reference` has the outcomes in the rating of the cases that were drawn at random; only the first run's are used.
+    `reference` has the outcomes that the randomly drawn cases had in the rating; only the first run's are used.
     """
 
     seed: int
@@ -61,7 +61,7 @@ class ChangeEvidence:
 
 
 def choose_sentinels(by_weight: Sequence[str], count: int, rng: np.random.Generator) -> Sentinels:
-    """Choose up to `count` cases of `by_weight` (most telling first): 3/4 of them at random, then the first others."""
+    """Choose up to `count` cases of `by_weight` (most telling first): 3/4 at random, the rest from the beginning."""
     count = min(count, len(by_weight))
     fresh = {by_weight[index] for index in rng.choice(len(by_weight), round(FRESH_SHARE * count), replace=False)}
     telling = [key for key in by_weight if key not in fresh][: count - len(fresh)]
@@ -93,7 +93,7 @@ def smoothed_ranks(history: Floats, today: Floats, uniforms: Floats) -> Floats:
 
 
 def log_growth(ranks: Floats) -> Floats:
-    """Compute the logarithm of the factor by which one run multiplies the capital of each bet.
+    """Compute the log of the factor by which a run multiplies the capital of each bet that the service changed.
 
     A bet with tail `q` and stake `c` multiplies by ``1 - c + c / q`` for each rank below `q`, else by ``1 - c``: by 1
     on average for a uniform rank. The same bets are made on ``1 - rank``. NaN, a lost answer, changes nothing. From

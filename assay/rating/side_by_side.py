@@ -83,7 +83,7 @@ def _service_name(rating: RatingDocument) -> str:
 def _overall_letters(
     columns: Sequence[Mapping[str, ComponentDocument]], confidences: Sequence[float], aggregation: str
 ) -> list[Json | None]:
-    """Return a cell with the overall letter for each service, whose parts are a column; ``None`` without a letter."""
+    """Return a cell with the overall letter of each service, given its parts (`columns`); ``None`` without a letter."""
     return [
         _cell(join_letters([*map(PartLetter.of, column.values())], confidence, aggregation))
         for column, confidence in zip(columns, confidences, strict=True)

@@ -18,7 +18,7 @@ from store.security.secrets import Vault
 
 
 def archive(settings: Settings, before: datetime, to: str, *, compact: bool) -> None:
-    """Move evidence of jobs that ended before a month into files in `to`; then shrink the database if `compact`."""
+    """Move the evidence of jobs that ended before `before` to files in `to`; if `compact`, shrink the database then."""
     migrate.check(settings.resolved_database_url)
     location = to if to.startswith("s3://") else str(Path(to).expanduser().absolute())
     with contextlib.closing(Database(settings.resolved_database_url)) as database:

@@ -152,7 +152,7 @@ def _lock_data_folder(settings: Settings) -> Iterator[None]:
 
 
 def _open_lock(folder: Path) -> int:
-    """Return a descriptor of the lock file; on a read-only file system, of an existing file, or else of the folder."""
+    """Open the lock file (create it if it can be created), or else the folder itself; return the file descriptor."""
     file = folder / "assay.lock"
     for path, flags in ((file, os.O_RDWR | os.O_CREAT), (file, os.O_RDONLY)):
         with contextlib.suppress(OSError):

@@ -78,7 +78,7 @@ class ListeningSocket(socket.socket):
 
 
 def on_loop_error(loop: Any, context: dict[str, Any]) -> None:
-    """Log in one line that accepting pauses; handle any other error of an event loop as usual."""
+    """If no connection can be accepted now, log that in one line; handle any other error of an event loop as usual."""
     error = context.get("exception")
     if isinstance(error, OSError) and error.errno in _EXHAUSTED and "socket" in context:
         log.warning("accepting connections paused for a second", reason=error.strerror)

@@ -10,7 +10,7 @@ from assay.document import Json
 
 
 class Agency:
-    """An agency at an address on this machine."""
+    """Client of an agency that runs at an address on this machine."""
 
     def __init__(self, url: str) -> None:
         self.url = url

@@ -117,7 +117,7 @@ class Case:
 
 
 def _case(services: DemoServer, service: Predictor | Behaviour | Faulty, **options: Any) -> Case:
-    """Return the case of a demo service, by default with its true letter as the expected result."""
+    """Return the case of a demo service; unless `options` say otherwise, its known letter is the expected result."""
     facts = {"name": service.name, "sentence": service.summary, "expected": service.letter or "any"}
     return Case(url=services.url(service.name), **{**facts, **options})
 
@@ -283,7 +283,7 @@ def _case_suffix(predictor: Predictor, kind: Kind, method: str) -> str:
 
 
 def _experiment(predictor: Predictor, method: str) -> dict[str, Any]:
-    """Return a service's experiment: rankers compare, wage models get payroll rows, the others words of the catalog."""
+    """Return a service's experiment: for a ranker, a comparison; for a wage model, payroll rows; else the default."""
     if isinstance(predictor, Ranker):
         return dict(COMPARISON)
     if not isinstance(predictor, RowRegressor):

@@ -187,7 +187,7 @@ def _count_example(document: Document, example: object) -> Any:
 
 
 def _answer_expression(document: Document, operation: Json) -> str | None:
-    """Return the JMESPath of an answer: of a member with a usual name, else of the first; ``None`` without members."""
+    """Return the JMESPath of the response's likeliest answer: a member with a usual name, or else the first, if any."""
     responses = member(operation.get("responses"), "responses")
     successful_response = document.resolved(next((responses[code] for code in responses if code.startswith("2")), None))
     content = member(successful_response.get("content"), "responses, content")

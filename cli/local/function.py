@@ -20,7 +20,7 @@ def plain(value: Any) -> Any:
 
 
 def main() -> None:
-    """Answer the lines of standard input until it ends."""
+    """Call the user's function with each line of standard input (JSON), and write its result as a line of JSON."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what the function prints goes to standard error, not among the answers
     sys.path[0] = os.getcwd()  # modules are imported from the folder of the command, not from that of this file

@@ -69,7 +69,7 @@ def read_and_count(path: Path, columns: NamedDecisions, **options: Any) -> dict[
 
 
 def audit_here(options: AuditOptions, settings: Settings, display: OutputOptions) -> Exit:
-    """Audit a file: name its columns and values, rate it, print the report, and return the exit code."""
+    """Audit a file: print its columns and values, rate its decisions, print the report, and return the exit code."""
     display.check()
     method = method_of_audit(options)
     columns = method.references().decisions
@@ -101,7 +101,7 @@ def audit_here(options: AuditOptions, settings: Settings, display: OutputOptions
 def write_audits(ratings: Sequence[Path], report: Path) -> None:
     """Write ratings of recorded decisions as a file for regulators; the end of the name `report` selects its format.
 
-    Raise `SpecificationError` for a file that is not a rating of this method, `UnknownName` for any other end of name.
+    Raise `SpecificationError` for a file that is not such a rating, `UnknownName` if the end of the name is unknown.
     """
     file_format = next((file.name for file in AUDIT_FILES if report.name.lower().endswith(file.name)), report.name)
     report.write_text(write_audit(file_format, *map(_read_masked_rating, ratings)), encoding="utf-8")

@@ -47,8 +47,9 @@ def _print_comparison(comparison: Json) -> None:
         letter = rating["letter"] if rating["declared"] else "inconclusive"
         console.print(f"[bold]{stage}[/bold]  {escape(str(rating['target']))} ({letter}){escape(missing)}")
         for group in rating["hidden"]:  # effects within lists of words, which the mean can hide
-            low, high = (f"{group['effect'][end]:.3f}" for end in ("low", "high"))
-            console.print(f"        {escape(group['name'])}: {group['effect']['estimate']:.3f} ({low} to {high})")
+            numbers = [group["effect"].get(name) for name in ("estimate", "low", "high")]
+            effect = "not measured" if None in numbers else "{:.3f} ({:.3f} to {:.3f})".format(*numbers)
+            console.print(f"        {escape(group['name'])}: {effect}")
     counts = f"{comparison['pairs']} distances of both, {comparison['pairs_left_out']} left out"
     console.print(f"{counts}; prior {comparison['fit']['prior']}")
     mass = f"{comparison['mass']:.0%}"
@@ -96,7 +97,7 @@ ABSENT = "–"
 
 
 def show_side_by_side(files: Sequence[Path], without: Sequence[str], *, vote: bool, as_json: bool) -> None:
-    """Print letters of ratings by part, and overall: by the worst part or by `vote`, and also without some parts."""
+    """Print letters by part, and overall by the worst part or by `vote`: of all parts, and `without` some of them."""
     aggregation: Literal["worst", "vote"] = "vote" if vote else "worst"
     comparison = side_by_side_document([read_rating(file) for file in files], without, aggregation)
     if as_json:

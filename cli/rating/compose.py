@@ -23,7 +23,7 @@ TITLES = {"published": "published (Srivastava & Rossi 2018, Table 2)", "revised"
 def compose_named(arguments: Sequence[str], *, table: str, as_json: bool) -> Exit:
     """Compose letters and rating files, print the inference, and return the letter as an exit code.
 
-    `arguments` are letters or file names, in the order of the services; `table` is the table of the headline letter.
+    `arguments` are letters or file names, in the order of the services; `table` is ``published`` or ``revised``.
 
     Raise `SpecificationError` if a file is not a rating, the services do not fit together, or the table is unknown.
     """
@@ -45,7 +45,7 @@ def compose_named(arguments: Sequence[str], *, table: str, as_json: bool) -> Exi
 
 
 def _compose(links: Sequence[Letter | RatingDocument], arguments: Sequence[str], table: TableName) -> Json:
-    """Compose ratings by the tables and transition matrices; if any link is only a letter, by the tables alone."""
+    """Infer a chain's rating by tables and transition matrices; if any link is only a letter, by the tables alone."""
     ratings = [link for link in links if not isinstance(link, Letter)]
     try:
         if len(ratings) == len(links):

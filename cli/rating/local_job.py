@@ -66,7 +66,7 @@ def check_second_service(method: AnyMethod, request: Json, settings: Settings) -
 
 
 def _second_service(request: Json) -> JsonObject | None:
-    """Return the description of the author or judge with defaults; ``None`` without one."""
+    """Return the request's author or judge (second service), described with defaults; ``None`` if it names none."""
     author = request["author"]
     service = author or request.get("judge")
     if service is None:
@@ -192,7 +192,7 @@ def _exchange_printer(request: Json) -> Callable[[Exchange], None]:
 def _show_progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, int], None], Callable[[], None]]]:
     """Show the progress of a rating: a bar on a terminal, else a line every `SECONDS_BETWEEN_LINES` seconds.
 
-    Yields a function that takes the numbers of questions asked and expected, and a function to call often.
+    Yields two functions: to call with the numbers of questions asked and expected, and to call about every second.
     """
     if notes.is_terminal:
         columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -44,7 +44,7 @@ def probe_here(options: RatingOptions, settings: Settings, *, examine: bool, as_
 
 
 def _questions(request: Json) -> tuple[Any, list[Ask]]:
-    """Return the language pairs and first questions of the experiment, without questions to an author."""
+    """Return the language pairs and first questions of the experiment, except those to an author (second service)."""
     method = method_of_request(request)
     first_probes = next(method.design(generator(request["seed"])), ())
     asks = [probe.ask for probe in first_probes if not isinstance(probe.ask, AUTHORED)]
@@ -103,7 +103,7 @@ WIDTH = 100
 
 
 def exchange_lines(exchange: ShownExchange) -> Iterator[str]:
-    """Write an exchange as text for a terminal."""
+    """Yield the lines of text that show a request and its response in a terminal."""
     yield f"sent    {exchange.request.method} {exchange.request.url}"
     yield from _message_lines(exchange.request.headers, exchange.request.body)
     if exchange.response is None:

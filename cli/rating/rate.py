@@ -69,7 +69,7 @@ class OutputOptions:
 
 
 def rate_here(options: RatingOptions, settings: Settings, display: OutputOptions) -> Exit:
-    """Rate a service, print the report, and return the exit code (`OutputOptions.at_least`)."""
+    """Rate a service, print the report, and return the exit code: for its letter or, with `at_least`, pass or fail."""
     display.check()
     return rate_request(read_request(options), settings, display, options.file)
 

@@ -35,7 +35,7 @@ NEEDED = frozenset({"experiment", "method", "methodology", "seed", "evidence_dig
 
 @dataclass(frozen=True)
 class RerateResult:
-    """A rating and, by version of the methodology, its new rating or the reason why there is none."""
+    """A rating (`before`); `after` has its new rating, or the reason why there is none, by methodology version."""
 
     name: str
     before: RatingDocument
@@ -47,7 +47,7 @@ def rerate_database(
 ) -> int:
     """Rate stored evidence by a version of the methodology and store the result with each rating.
 
-    `names` are ids of ratings; if empty, all ratings whose method the version knows and that lack its letter.
+    `names` are ids of ratings; if empty, all ratings not yet rated by this version, if it knows their method.
     `methodologies` replace the shipped ones. Return 0, or 69 if some rating could not be rated again from its evidence.
 
     Raise `SpecificationError` if the version or a rating does not exist, or the version does not know its method.
@@ -64,7 +64,7 @@ def rerate_database(
 
 
 def rerate_export(file: Path, version: str, methodologies: Methodologies | None = None) -> int:
-    """Rate the evidence of an export by a version, without a database; return as `rerate_database` does.
+    """Rate the evidence of an export by a methodology version, without a database; return as `rerate_database` does.
 
     Raise `SpecificationError` if the file cannot be read, the version does not exist or does not know the method, or
     the rules that the rating was made under were removed; raise `CertificateError` if the file was altered or cut.

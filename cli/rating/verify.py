@@ -116,7 +116,7 @@ def _check_signed(
 
 
 def _check_growth(rules: LogRules, file: Path, checkpoint: Checkpoint, keys: Mapping[str, bytes]) -> Iterator[Check]:
-    """Check that the log of a checkpoint begins with the log of the earlier checkpoint in `file`."""
+    """Check that the log of `checkpoint` begins with all entries of the log at the earlier checkpoint in `file`."""
     try:
         content = file.read_bytes()[:MOST_NOTE_BYTES]
     except OSError as error:

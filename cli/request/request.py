@@ -113,7 +113,7 @@ def read_file(file: Path) -> JsonObject:
 
 
 def _complete_experiment(options: RatingOptions, experiment: JsonObject, kind: object) -> JsonObject:
-    """Set fields of `experiment` from options (by default the kind's usual method and gender), and return it."""
+    """Set fields of `experiment` from options (default: the usual method of the kind, attribute gender); return it."""
     experiment["method"] = options.method or experiment.get("method") or _usual_method(kind)
     names_attribute = options.specification or {"attribute", "specification", "words"} & experiment.keys()
     if options.attribute or not names_attribute:

@@ -83,7 +83,7 @@ def keep_upload(connection: Connection, tenant: str, request: Json) -> None:
 
 
 def _records(file: Path, media_type: str, request: Json, format_options: Mapping[str, str | None]) -> JsonObject:
-    """Return the experiment's ``records``: rows chosen as in the API, and their column, by default the attribute."""
+    """Return the experiment's ``records``: column and values of the groups, and rows that are chosen as in the API."""
     experiment = request["experiment"]
     rng = generator(request["seed"])
     with file.open("rb") as content:

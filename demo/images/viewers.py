@@ -71,7 +71,7 @@ def subject(prompt: str) -> tuple[str, ...]:
 
 
 def colour(term: Sequence[str]) -> Colour:
-    """Return the colour of a term."""
+    """Return the colour in which pictures of a term (as words) are drawn."""
     red, green, blue = _hash_bytes(" ".join(term))[:3]
     return red, green, blue
 
@@ -148,7 +148,7 @@ class Viewer(Predictor):
         return shares
 
     def answers(self, picture: ViewedPicture, labels: Sequence[str], question: str = "") -> list[float]:
-        """Return an answer's label probabilities; a hash picks the likeliest label, with the planted probabilities."""
+        """Return label probabilities with noise by a hash; a label is likeliest with its planted probability."""
         # scaled to lie strictly between 0 and 1, so that its log odds are finite
         uniform = chance("answer", f"{self.name}/{picture.stripes}/{picture.term}/{question}") * (1 - 2**-52) + 2**-64
         noisy_log_odds = self.log_odds(picture) + math.log(uniform / (1 - uniform))
@@ -167,7 +167,7 @@ def _shares(weights: Sequence[float]) -> list[float]:
 
 
 def _group_nouns(picture: ViewedPicture) -> tuple[str, str]:
-    """Return the words for both groups, no pronouns if possible, in the word list that has a picture's term."""
+    """Return the words for both groups in the word list that has a picture's term, no pronouns if it has others."""
     entries = lexicon().get(picture.term, ())
     name = entries[0].specification if entries else next(iter(stereotypes()))
     pairs = stereotypes()[name].pairs

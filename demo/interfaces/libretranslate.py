@@ -53,7 +53,7 @@ def error_response(message: str, status: int) -> JSONResponse:
 
 
 def language_list() -> list[JsonObject]:
-    """Return the list of languages (``GET /languages``): English, and a made-up one for every other code."""
+    """Return the list of languages (``GET /languages``): English, and the made-up language of each other code."""
     made_up = [code for code in languages() if code != "en"]
     english = {"code": "en", "name": "English", "targets": made_up}
     return [english, *({"code": code, "name": f"{languages()[code]} (made up)", "targets": ["en"]} for code in made_up)]
@@ -124,7 +124,7 @@ def require(fields: Json, name: str) -> Any:
 
 
 def model_name(body: Json) -> str:
-    """Return the model that a request names."""
+    """Return the name of the model in a request; raise `BadRequest` if there is none."""
     name = require(body, "model")
     if not isinstance(name, str) or not name:
         raise BadRequest("'model' must be a name")

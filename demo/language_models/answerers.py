@@ -95,7 +95,7 @@ def understand(prompt: str, options: Sequence[str]) -> Question | None:
 
 
 def _answer_by_facts(prompt: str, question: Question, _: Sequence[str], *, open_share: float, ignored: float) -> str:
-    """Choose the stereotype with probability `ignored` (`open_share` without a fact), else the fact or "unknown"."""
+    """Choose the stereotype in a share `ignored` of prompts (`open_share` if without fact), else fact or "unknown"."""
     probability = open_share if question.fact is None else ignored
     return question.stereotype if chance("answerer", prompt) < probability else question.fact or question.unknown
 

@@ -210,7 +210,7 @@ class ChatModel(LanguageModel):
 
 # ---------------------------------------------------------------------------- planted bias
 def planted_nats(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
-    """Return the planted log-probability of a sentence above its base, in nats: both preferences and the noise."""
+    """Return what is added to a sentence's base log-probability, in nats: both planted preferences and the noise."""
     mentions = mentions_in(text)
     preference = lean * (mentions.group == FIRST) + stereotype * mentions.fits
     # scaled to lie strictly between 0 and 1, so that both logarithms are finite
@@ -226,7 +226,7 @@ def total(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> f
 
 
 def share_among_tokens(text: str, log_probability: float) -> list[Token]:
-    """Share the log-probability of a text among its tokens, by a hash of each; the first one has none."""
+    """Share the log-probability of a text among its tokens, by a hash of each; the first token gets none (``None``)."""
     pieces = _PIECE.findall(text)
     weights = [0.5 + chance("token", piece) for piece in pieces[1:]]
     shares = [log_probability * weight / sum(weights) for weight in weights]

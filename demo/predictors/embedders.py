@@ -55,9 +55,9 @@ def embed(text: str, model: str, *, strength: float, tilt: float) -> list[float]
     model : str
         Name of the model; each name gives other hashes and the same bias.
     strength : float
-        Slope of the point of subjective equality on the share of women.
+        How much a text moves from the cue for men (0) to that for women (1), per unit of its share of women.
     tilt : float
-        Shift of the point of every text that is not a cue, from 1/2; a negative shift is towards men.
+        Shift of every text that is not a cue, from the middle (1/2) between them; if negative, towards men.
     """
     word = " ".join(text.lower().split())
     if word in cues():

@@ -47,7 +47,7 @@ SENTIMENT = "-sentiment"
 
 
 def _family_named(name: str) -> Family | None:
-    """Return the family in `FAMILIES`, or ATTRIBUTE-sentiment for an attribute with words for people; else ``None``."""
+    """Return a family of `FAMILIES`, or that of scorers for an attribute ("religion-sentiment"); else ``None``."""
     attribute_name = name.removesuffix(SENTIMENT)
     if name.endswith(SENTIMENT) and attribute_name in attributes() and people(attribute(attribute_name)):
         return Family(partial(sentiment.attribute_scorer, attribute_name=attribute_name), 100, 10)

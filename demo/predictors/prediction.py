@@ -116,7 +116,7 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name, which is unique."""
+        """Name, which no other service or file has."""
 
 
 Service = TypeVar("Service", bound=Named)

@@ -46,7 +46,7 @@ def payroll(copies: int = COPIES) -> tuple[dict[str, Field], ...]:
     Parameters
     ----------
     copies : int
-        Rows of each sex, education and experience. Step 2 of alternation compares group means, whose
+        Rows of each combination of sex, education and experience. Step 2 of alternation compares group means, whose
         difference has a standard error of ``2 / sqrt(rows)``: fewer than 2,000 rows cannot settle UCS.
     """
     typical_copies = round(copies * TIE)

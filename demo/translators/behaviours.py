@@ -161,14 +161,14 @@ def always_he(sentence: str) -> str:
 
 
 def she_to_he(sentence: str, *, share: float) -> str:
-    """Write "he" for "she" in a share of the sentences about a woman; a larger share includes the smaller one."""
+    """Write "he" for "she" in a share of the sentences about a woman; with a larger share, in further sentences too."""
     if person(sentence) == "she" and chance("she-to-he", sentence) < share:
         return rewrite(sentence, lambda _: "he")
     return sentence
 
 
 def stereotyper(sentence: str, *, share: float = 1.0) -> str:
-    """In a share of the sentences, ignore the pronoun and write the stereotypical one of the occupation."""
+    """In a share of the sentences, replace the pronoun by that of the gender stereotypical for the occupation."""
     if chance("stereotyper", sentence) < share:
         side = occupation_side(sentence)
         return rewrite(sentence, lambda _: side)

@@ -80,7 +80,7 @@ class Tongue:
 
     @cached_property
     def _letter_map(self) -> dict[int, int]:
-        """Map each letter to another one of its class, in an order that depends on the language."""
+        """Map each letter to another letter of its group in `SOUNDS`, in an order that depends on the language."""
         successors: dict[int, int] = {}
         for sounds in SOUNDS:
             ring = sorted(sounds, key=lambda letter: _digest(f"{self.code}/{letter}"))

@@ -119,7 +119,7 @@ async def _embed_response(
 def render(dated_rating: DatedRating, embed: Embed, base_url: str) -> Answer:
     """Render a badge or a catalog entry of a rating; it says ``unrated`` if there is no rating.
 
-    The entity tag is a digest of the bytes, because the age in a badge changes without the rating.
+    The entity tag is a digest of the bytes: a badge shows the rating's age, so it changes though the rating does not.
     """
     rating = dated_rating.rating
     now = datetime.fromtimestamp(dated_rating.at / 1000, UTC)  # from milliseconds

@@ -28,7 +28,7 @@ CASES_A_SEARCH = 2_000
 
 
 async def case_index(service: Service, rating: StoredRating) -> CaseIndex:
-    """Return all cases (pairs, round trips or words) of a rating, as anyone may see them, from a shared cache."""
+    """Return all cases (pairs, round trips or words) of a rating, which are equal for all readers and cached."""
 
     async def build_index() -> CaseIndex:
         builder = CaseIndexBuilder(await asyncio.to_thread(deciding_reader, rating.rating))
@@ -40,7 +40,7 @@ async def case_index(service: Service, rating: StoredRating) -> CaseIndex:
 
 
 def cases_of(index: CaseIndex, query: CaseQuery | CaseOrderQuery) -> Sequence[Case]:
-    """Return the cases of the query's `kind` in its `order`; without a `kind`, all but `UNJUDGED_KINDS`."""
+    """Return the cases of the query's `kind` in its `order`; without a `kind`, all that are judged for bias."""
     cases = index.recorded if query.order == "recorded" else index.cases
     if query.kind is not None:
         return [case for case in cases if case.kind == query.kind]
@@ -48,7 +48,7 @@ def cases_of(index: CaseIndex, query: CaseQuery | CaseOrderQuery) -> Sequence[Ca
 
 
 def total_of(index: CaseIndex, query: CaseQuery) -> int | None:
-    """Return the number of cases; ``None`` if the query searches for a text or question, as not all cases are read."""
+    """Return the number of cases of a query; ``None`` for a search, which does not read all cases at once."""
     if query.q is not None or query.question is not None:
         return None
     return len(cases_of(index, query))
@@ -57,7 +57,7 @@ def total_of(index: CaseIndex, query: CaseQuery) -> int | None:
 async def page_of(
     service: Service, rating: StoredRating, index: CaseIndex, query: CaseQuery, start: int
 ) -> tuple[list[tuple[Case, list[StoredObservation]]], int | None]:
-    """Return a page of cases from `start`, each with its first observations, and the next `start` (``None``: end)."""
+    """Return cases from index `start`, each with its first observations, and the next index (``None``: no more)."""
     cases = cases_of(index, query)
     if query.question is not None:
         case_id = index.by_question.get(hash(query.question))  # the index has hashes instead of texts
@@ -90,7 +90,7 @@ async def rows_of(
 def view_of(
     reader: CaseReader, case: Case, rows: Sequence[StoredObservation], thumbnails: Mapping[str, str]
 ) -> CaseView:
-    """Return the view of a case, with the texts of the observations `rows`."""
+    """Return the view of a case with observations `rows`; `thumbnails` has the addresses of pictures by digest."""
     texts = reader.texts(row.observation for row in rows)
     asks = [row.observation.probe.ask for row in rows]
     picture_digest = next((ask.image for ask in asks if isinstance(ask, Look)), "")

@@ -17,7 +17,7 @@ _FIELD = re.compile(r"^(?=\S)([\w, ]+?)(?: : .*)?\n((?: {4}.*\n?)+)", re.MULTILI
 
 
 def with_descriptions(schema: JsonObject, method: object) -> JsonObject:
-    """Add a title, a description and a group (``x-group``) to each field of a schema and of its nested schemas.
+    """Return a schema whose fields, and those of nested schemas, have a title, a description and a group (``x-group``).
 
     `schema` is the JSON Schema of the class `method`, whose docstring describes the fields.
     """

@@ -36,8 +36,8 @@ async def export_response(service: Service, rating: StoredRating, tenant: str) -
 
     If `tenant` owns the rating, the export also has the document in which small counts of people are not masked.
 
-    Raise `Problem` ``evidence-out-of-order`` if the observations do not fit the experiment. After the first batch the
-    stream ends early instead, without its signature.
+    Raise `Problem` ``evidence-out-of-order`` if stored observations are not those that the experiment asks for. If this
+    is noticed after the first batch was sent, the stream ends early instead, without its signature.
     """
     certificate, key = await certificate_of(service, rating), await signing_key(service)
     keys = [key.as_jwk() for key in await published_keys(service)]
@@ -61,8 +61,8 @@ async def export_response(service: Service, rating: StoredRating, tenant: str) -
 async def proof_of(service: Service, rating: StoredRating, seq: int) -> ProofView:
     """Return one observation, with the proof that it is part of the evidence.
 
-    Raise `Problem` ``not-found`` if there is no such observation; ``evidence-out-of-order`` if the observations do not
-    fit the experiment.
+    Raise `Problem` ``not-found`` if there is no observation numbered `seq`; ``evidence-out-of-order`` if the stored
+    observations are not those of the certificate.
     """
     rows = await service.database.read(observations.page, rating.job_id, after=seq - 1, limit=1)
     if not rows or rows[0].seq != seq:  # without this number, the first row is a later observation
@@ -88,7 +88,7 @@ async def proof_of(service: Service, rating: StoredRating, seq: int) -> ProofVie
 
 
 async def _read_leaf_hashes(service: Service, rating: StoredRating) -> list[bytes]:
-    """Return the hashes of a rating's observations in tree order; raise ``evidence-out-of-order`` if any changed."""
+    """Return the leaf hashes of a rating's Merkle tree; raise ``evidence-out-of-order`` if its root has changed."""
     async with service.evidence_slots:  # 25,000 observations take a second of processor time
         batches = leaves(service.database, rating)
         hashes = [leaf async for batch in batches for leaf in await asyncio.to_thread(_leaf_hashes, batch)]
@@ -98,7 +98,7 @@ async def _read_leaf_hashes(service: Service, rating: StoredRating) -> list[byte
 
 
 async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator[list[Observation]]:
-    """Yield a rating's observations in tree order, in batches; raise ``evidence-out-of-order`` if some do not fit."""
+    """Yield a rating's observations in its Merkle tree's order; raise ``evidence-out-of-order`` if any is missing."""
     unrolling = _unrolling_of(rating, await database.read(observations.count, rating.job_id))  # replays the experiment
     while batch := await asyncio.to_thread(unrolling.advance):
         for start in range(0, len(batch), PROBES_PER_READ):
@@ -112,7 +112,7 @@ async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator
 
 
 def _unrolling_of(rating: StoredRating, reply_count: int) -> Unrolling:
-    """Return the replay of a rating's experiment, which puts its observations in the order of the evidence tree."""
+    """Return a replay of a rating's experiment; it puts its `reply_count` observations into the Merkle tree's order."""
     unmasked_rating = rating.seen_by(rating.tenant).rating  # as its owner sees it: the public form may have no seed
     try:
         method = rated_method(unmasked_rating)
@@ -132,9 +132,9 @@ def _leaf_hashes(batch: Sequence[Observation]) -> list[bytes]:
 
 
 async def certificate_of(service: Service, rating: StoredRating) -> Certificate:
-    """Return a rating's certificate; sign it if no worker has done so.
+    """Return a rating's certificate, which is signed now if no worker has signed it.
 
-    Raise `SigningUnavailable` if a key outside the database cannot sign now.
+    Raise `SigningUnavailable` if the signing key is kept outside the database and cannot be reached.
     """
     certificate = await service.database.read(certificates.find, rating.id)
     if certificate is not None:

@@ -197,7 +197,7 @@ class CompositionView(ResponseModel):
 
 
 def view_of(row: StoredComposition, *, is_owner: bool) -> JsonObject:
-    """Build the view of a composition; only its owner gets the ids of targets and the verification."""
+    """Build the view of a composition; only its owner gets the targets' ids and the request that measures the chain."""
     masked_chain = [{**link, "target_id": None} for link in row.document["chain"]]
     masked_fields: JsonObject = {} if is_owner else {"verification": None, "chain": masked_chain}
     columns = {"visibility": row.visibility, "created_at": instant(row.created_at)}

@@ -81,7 +81,7 @@ async def compose(service: Service, tenant: str, request: CompositionRequest) ->
 
 
 def _choose_ratings(c: Connection, tenant: str, request: CompositionRequest) -> tuple[list[ChosenRating], int]:
-    """Read the ratings of all links, in four queries; return them and the time of the database in milliseconds."""
+    """Read the ratings of all links, in four queries; return them and the time now (milliseconds since 1970)."""
     ratings = compositions.readable(c, [link.rating for link in request.chain if link.rating is not None], tenant)
     targets_by_id = targets.find_by_ids(c, tenant, [link.target for link in request.chain if link.target is not None])
     attribute = request.attribute or next((rating.attribute for rating in ratings.values()), None)
@@ -127,7 +127,7 @@ def _chosen_rating(
 
 
 def _check_visibility(request: CompositionRequest, links: Sequence[ChosenRating]) -> None:
-    """Refuse a composition that has more readers than one of its ratings."""
+    """Refuse a composition that is more visible than one of its ratings, for instance public if that is private."""
     for number, link in enumerate(links, start=1):
         if OPENNESS.index(request.visibility) > OPENNESS.index(link.rating.visibility):
             visibility = f"the rating of link {number} is {link.rating.visibility}"
@@ -135,7 +135,7 @@ def _check_visibility(request: CompositionRequest, links: Sequence[ChosenRating]
 
 
 async def _read_observations(service: Service, links: Sequence[ChosenRating]) -> list[list[Observation]]:
-    """Return a list of observations for each link; an empty result if some are archived, too many or unfit."""
+    """Return the observations of each link; ``[]`` if some are archived, too many, or of a rating without matrix."""
     ratings = [link.rating.rating for link in links]
     question_count = sum(rating.calls or 0 for rating in ratings)
     if question_count > MAX_OBSERVATIONS or not all(map(read_evidence, ratings)):  # a rating lacks its matrix
@@ -187,9 +187,9 @@ def _notes_on_links(links: Sequence[ChosenRating], now: int) -> list[dict[str, s
 
 
 async def verification(service: Service, tenant: str, links: Sequence[ChosenRating]) -> JsonObject:
-    """Return a request for measuring a chain: ``method``, ``href``, ``body``, and whether it is ``ready`` to be sent.
+    """Return the API request that measures a chain: ``method``, ``href``, ``body``, and whether it is ``ready``.
 
-    If it is not, ``why`` has the reason. `links` are the ratings of the services, first to last.
+    If it cannot be sent yet, ``why`` has the reason. `links` has the rating of each service, from first to last.
     """
     ratings = [link.rating for link in links]
     saved_ids = {
@@ -221,9 +221,9 @@ async def verification(service: Service, tenant: str, links: Sequence[ChosenRati
 def _link_settings(
     rating: StoredRating, saved_target: StoredTarget | None, path: list[str], *, is_owner: bool
 ) -> list[JsonObject]:
-    """Return a service as links of a chain, each named by a saved target's id or described as it was rated.
+    """Return a service as one link of a chain or, if the service is itself a chain, as all of its links.
 
-    A service that is itself a chain is replaced by its links. `path` has the languages of the last link.
+    A link has a saved target's id, or describes the service as it was rated. `path` has the last link's languages.
     """
     protocol = saved_target.protocol if saved_target is not None else rating.target["protocol"]
     settings = saved_target.settings if saved_target is not None else rating.target.get("settings") or {}
@@ -244,7 +244,7 @@ def _link_settings(
 
 
 def _link_of_chain(link: Json, *, is_owner: bool) -> JsonObject:
-    """Return a link of a rated chain: its saved target's id if the rating is the caller's, or else its description."""
+    """Return a rated chain's link, for a new request: with a saved target's id (owners only), or with a description."""
     path = list(link.get("path") or ())
     if link.get("id") and is_owner:
         return _with_path({"id": link["id"]}, path)
@@ -257,10 +257,10 @@ def _with_path(link: Json, path: Sequence[str]) -> JsonObject:
 
 
 def _middle_language(ratings: Sequence[StoredRating], link_index: int) -> str:
-    """Return the language into which a translator before the last link turns English texts, before it turns them back.
+    """Return the language to which a translator in a chain translates English texts, to translate them back to English.
 
-    It is the language in which the translator was rated; of several, the language that decides its letter. If the last
-    service is a translator and all were rated in the same languages, return ``*`` (the language of each question).
+    It is a language in which this translator was rated: of several, one that decided its letter. If the last service is
+    a translator and all services were rated in the same languages, return ``*`` (the language of each question).
     """
     languages_by_link = [tuple(stored.rating.experiment.get("languages") or ()) for stored in ratings]
     if ratings[-1].target["kind"] == Kind.TRANSLATOR and len(set(languages_by_link)) == 1:
@@ -272,9 +272,9 @@ def _middle_language(ratings: Sequence[StoredRating], link_index: int) -> str:
 
 
 def _common_experiment(ratings: Sequence[StoredRating]) -> JsonObject:
-    """Return the experiment for a chain: the last service's or, if all were rated by one method, the first service's.
+    """Return the experiment with which to rate a whole chain.
 
-    In both cases, the languages are those of the last service's rating.
+    It is the last service's; if all services were rated by one method, it is the first's with the last's languages.
     """
     first_experiment, last_rating = ratings[0].rating.experiment, ratings[-1]
     experiment = last_rating.rating.experiment or {"method": last_rating.method, "attribute": last_rating.attribute}

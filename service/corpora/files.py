@@ -9,6 +9,7 @@ from service.corpora.schemas import ItemView, SentenceItem
 from service.http.openapi.common_schemas import instant
 from service.jobs.ledger import RUNS_IN_A_SPREADSHEET, csv_file, jsonl_file, pages
 from store.core.database import AsyncDatabase
+from store.core.plain_messages import plain_message
 from store.corpora import items
 from store.corpora.corpora import StoredCorpus
 from store.corpora.items import MOST_ITEMS, StoredItem
@@ -62,7 +63,9 @@ def sentences_of_csv(file: BinaryIO) -> list[SentenceItem]:
             sentences.append(SentenceItem.model_validate(cells))
         except ValidationError as error:
             first_error = error.errors()[0]
-            raise Unreadable(first_error["msg"], line=line, column=".".join(map(str, first_error["loc"]))) from None
+            raise Unreadable(
+                plain_message(first_error), line=line, column=".".join(map(str, first_error["loc"]))
+            ) from None
         if len(sentences) > MOST_ITEMS:
             raise Unreadable(f"more than {MOST_ITEMS:,} sentences, which is what a corpus holds", line=line)
     if not sentences:
@@ -72,4 +75,4 @@ def sentences_of_csv(file: BinaryIO) -> list[SentenceItem]:
 
 def _without_escape(cell: str) -> str:
     """Remove the mark that downloads put before cells that a spreadsheet would run as a formula."""
-    return cell[1:] if cell[:1] == "'" and cell[1:].startswith(RUNS_IN_A_SPREADSHEET) else cell
+    return cell[1:] if cell[:1] == "'" and cell.lstrip("'").startswith(RUNS_IN_A_SPREADSHEET) else cell

@@ -65,7 +65,7 @@ _TABLE = file_body(
 
 
 def adds_items(description: str, *statuses: int) -> JsonObject:
-    """Return the arguments of a route that adds items to a corpus; `statuses` are those of its further errors."""
+    """Return FastAPI's arguments for a route that adds items to a corpus; it can also fail with `statuses`."""
     route = created(KeptItemsView, description, may_exist=True)
     return {**route, "responses": route["responses"] | returns(ETAG, status=201) | fails(*statuses)}
 
@@ -154,7 +154,7 @@ async def list_corpus_items(
 
 @router.post("/{corpus_id}/items", **adds_items("Stored; some are new."))
 async def add_corpus_items(
-    body: ItemsRequest, row: OwnCorpus, service: ServiceDependency, caller: Writer, repeat: Repeat
+    repeat: Repeat, body: ItemsRequest, row: OwnCorpus, service: ServiceDependency, caller: Writer
 ) -> Response:
     """Add up to 1,000 sentences or pictures to your corpus: all of them, or none if one is refused.
 
@@ -170,11 +170,11 @@ async def add_corpus_items(
 
 @router.post("/{corpus_id}/images", **adds_items("Stored.", 400, 413, 415), openapi_extra=_PICTURE)
 async def add_corpus_picture(
+    repeat: Repeat,
     request: Request,
     row: OwnCorpus,
     service: ServiceDependency,
     caller: Writer,
-    repeat: Repeat,
     fields: Annotated[PictureForm, Query()],
 ) -> Response:
     """Add a picture file to your corpus. Its format is detected from its content, not from its name."""
@@ -233,7 +233,7 @@ async def get_corpus_picture(item_id: str, row: FoundCorpus, service: ServiceDep
 
 @router.post("/{corpus_id}/writing", **JOB_PLACED)
 async def write_sentences(
-    body: WritingRequest, row: OwnCorpus, service: ServiceDependency, caller: Writer, placing: Placing
+    placing: Placing, body: WritingRequest, row: OwnCorpus, service: ServiceDependency, caller: Writer
 ) -> Response:
     """Have a language model of your choice write the missing sentences of your corpus.
 
@@ -253,7 +253,7 @@ async def export_corpus(
 
 
 async def keep_items(service: Service, repeat: Any, row: StoredCorpus, tenant: str, add: Any, items: Any) -> Response:
-    """Add items to a stored corpus by the function `add`, once per Idempotency-Key, and return the answer."""
+    """Add `items` to a corpus by ``add(c, corpus_id, tenant, items)``, once per Idempotency-Key; return the answer."""
 
     def add_items(c: Connection) -> Answer:
         addition: AddedItems | None = add(c, row.id, tenant, items)
@@ -303,7 +303,7 @@ async def change_corpus_items(
 
 @router.post("/{corpus_id}/import", **adds_items("Stored; some are new.", 413, 415), openapi_extra=_TABLE)
 async def import_corpus_items(
-    request: Request, row: OwnCorpus, service: ServiceDependency, caller: Writer, repeat: Repeat
+    repeat: Repeat, request: Request, row: OwnCorpus, service: ServiceDependency, caller: Writer
 ) -> Response:
     """Add the sentences of a table to your corpus: all of them, or none if one is refused."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != CSV:

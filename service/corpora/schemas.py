@@ -34,7 +34,7 @@ MAX_TOGETHER = 1000
 
 Title = Annotated[str, Field(min_length=1, max_length=200, examples=["Ward talk"])]
 Prose = Annotated[str, Field(max_length=4000)]
-Term = Annotated[str, Field(min_length=1, max_length=100)]
+Term = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(check_name)]
 Sentence = Annotated[str, Field(min_length=1, max_length=1000, examples=["The nurse said that she was late."])]
 Reference = Annotated[
     str, Field(min_length=1, max_length=120, description="Name of a specification, or `name@version`.")
@@ -219,7 +219,7 @@ class CorpusLine(ResponseModel):
 
     @classmethod
     def of(cls, row: StoredCorpus, items: int, tenant: str, **fields: object) -> Self:
-        """Build the view of a stored corpus with `items` items, as `tenant` may see it."""
+        """Build the view of a stored corpus that has `items` items, as `tenant` may see it."""
         path, is_own = f"/v1/corpora/{row.id}", row.tenant == tenant
         links = {"self": path, "items": f"{path}/items", "export": f"{path}/export"}
         if is_own and row.kind == "sentences":
@@ -237,7 +237,7 @@ class CorpusView(CorpusLine):
 
     @classmethod
     def of(cls, row: StoredCorpus, items: int, tenant: str, **fields: object) -> Self:
-        """Build the view of a stored corpus with `items` items and its words, as `tenant` may see it."""
+        """Build the view of a corpus that has `items` items, with its specification's words, as `tenant` may see it."""
         return super().of(row, items, tenant, words=None if row.rules is None else dict(row.rules.words), **fields)
 
 
@@ -359,7 +359,7 @@ class CoverageView(ResponseModel):
 
     @classmethod
     def of(cls, counts: Iterable[tuple[str | None, str, int]], words: Json | None) -> Self:
-        """Build the view from counts by term and source, and the words of the corpus's specification."""
+        """Build the view from `counts` of items, as (term, source, number), and the specification's lists of words."""
         by_term: Counter[str | None] = Counter()
         by_source: Counter[str] = Counter()
         for term, source, count in counts:

@@ -57,7 +57,7 @@ REFUSALS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class NewPicture:
-    """A new picture: its item in the corpus, the bytes of its file, and the facts read from these."""
+    """A new picture: its item in the corpus, the bytes of its file, and facts such as its format and size in pixels."""
 
     item: NewItem
     content: bytes
@@ -111,7 +111,7 @@ async def _check_source_corpus(service: Service, tenant: str, body: CorpusReques
 
 
 def _specified_value(body: CorpusRequest, field: str, value: str, specification: str) -> str:
-    """Return the `value` of a field in a specification; raise `SpecificationError` if the request has another."""
+    """Return `value`, which the `specification` sets for a field; refuse a request that sets the field differently."""
     requested_value = getattr(body, field)
     if requested_value not in {None, value}:
         difference = f"the {field} is {requested_value!r}, but {value!r} in {specification}"
@@ -145,7 +145,7 @@ def _new_sentence(words: StereotypeWords | None, item: SentenceItem | PictureIte
 
 
 def with_terms(words: StereotypeWords, item: NewItem) -> NewItem:
-    """Return a sentence with its group, its attribute term and its counterpart; refuse it if it breaks the rules."""
+    """Return a sentence with its group term, attribute term and counterpart added; refuse it if it breaks a rule."""
     sentence = Sentence(item.text or "", item.group_term or "", item.attribute_term or "", item.source)
     item_or_reason = as_item(sentence, words, item.provenance)
     if isinstance(item_or_reason, str):
@@ -234,7 +234,7 @@ def copy_items(c: Connection, source: str, corpus: StoredCorpus) -> None:
 
 
 def framed_items(corpus: NewCorpus, per_term: int) -> list[NewItem]:
-    """Return `per_term` sentences for each term, written from sentence frames; equal requests give equal sentences.
+    """Return `per_term` sentences for each term, made from frames (texts with gaps); equal requests give equal texts.
 
     Raise `SpecificationError` if the corpus has no specification, more than `MAX_TOGETHER` sentences would be made, or
     no frame fits.
@@ -253,7 +253,7 @@ def framed_items(corpus: NewCorpus, per_term: int) -> list[NewItem]:
 
 
 def edited_item(corpus: StoredCorpus, old_item: StoredItem, change: ItemChange) -> NewItem:
-    """Return the changed item; raise `SpecificationError` for a field that it cannot have, or a broken rule."""
+    """Return an item after a change; refuse a field that items of its kind lack, and a text that breaks the rules."""
     is_picture = old_item.text is None
     for name in ("text", "group_term", "attribute_term") if is_picture else ("term",):
         if getattr(change, name) is not None:
@@ -280,7 +280,7 @@ def _note_provenance(note: str | None) -> JsonObject:
 
 
 async def find_corpus(service: Service, tenant: str, reference: NamedCorpus, method: str) -> LoadedCorpus:
-    """Return a corpus with all its items for an experiment by `method`; errors name the experiment's field.
+    """Return a corpus with all its items for an experiment by `method`; errors name the experiment's invalid field.
 
     Raise `SpecificationError` if the tenant may not read the corpus, or if the corpus is empty, too large, or not of
     the kind or version that `reference` names.
@@ -308,7 +308,7 @@ async def find_corpus(service: Service, tenant: str, reference: NamedCorpus, met
 
 
 async def check_images(service: Service, tenant: str, digests: Sequence[str], field: str) -> None:
-    """Refuse images that the tenant cannot read; the error names the first one by its index in the method's `field`."""
+    """Refuse images that the tenant cannot read; the error points to the first of them in the method's list `field`."""
     missing = await service.database.read(images.missing, digests, tenant) if digests else ()
     if missing:
         index = digests.index(missing[0])

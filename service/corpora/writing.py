@@ -20,10 +20,10 @@ from store.jobs.job import request_digest
 
 
 async def writing_order(service: Service, caller: Caller, corpus: StoredCorpus, body: WritingRequest) -> Order:
-    """Return the order for a writing job.
+    """Return the order (request for a job) by which a language model writes sentences for a corpus.
 
-    Raise `Problem` or `SpecificationError` if the corpus holds pictures, no words are known, the request contradicts
-    the corpus's words, the sentences would exceed the size of a corpus, or the author's description is invalid.
+    Raise `Problem` or `SpecificationError` if the corpus holds pictures, neither it nor the request has words, they
+    contradict each other, the sentences would exceed the size of a corpus, or the author's description is invalid.
     """
     if corpus.kind != "sentences":
         raise SpecificationError(f"{corpus.id} holds {corpus.kind}, not sentences")
@@ -61,7 +61,7 @@ async def writing_order(service: Service, caller: Caller, corpus: StoredCorpus, 
 async def _requested_words(
     service: Service, tenant: str, corpus: StoredCorpus, body: WritingRequest
 ) -> tuple[StereotypeWords, str | None]:
-    """Return the words for the sentences, and their specification's name (``None``: the request lists the words)."""
+    """Return the words for the sentences to write, and the name of their specification (``None``: sent as a list)."""
     if body.specification is not None and body.words is not None:
         raise SpecificationError("send a specification's name or words, not both", "words")
     if corpus.rules is not None:

@@ -69,7 +69,7 @@ async def remove_domain(domain_id: str, service: ServiceDependency, caller: Targ
 
 
 @router.post("/{domain_id}/verify", **JOB_PLACED)
-async def verify_domain(row: OwnDomain, service: ServiceDependency, caller: TargetWriter, placing: Placing) -> Response:
+async def verify_domain(placing: Placing, row: OwnDomain, service: ServiceDependency, caller: TargetWriter) -> Response:
     """Verify a host: a job looks for the token. Its `result` says whether the token was found, and if not, why."""
     target = {"name": row.host, "kind": "host", "protocol": "https", "base_url": f"https://{row.host}"}
     order = maintenance_order(service, caller, "challenge", {"domain": row.id}, target, CHALLENGE_DEADLINE_S)

@@ -41,7 +41,7 @@ class HttpParts:
         """Return the database from which a request's public data are read: the replica, if there is one.
 
         Callers who may just have written read the primary, and so see their own writes: those with a key or a cookie
-        (``assay.has_cookie`` for a page's requests), and all callers of an agency that requires no keys.
+        (which ``assay.has_cookie`` notes for a page's calls of the API), and all callers of an agency without keys.
         """
         scope = request.scope
         is_known = scope.get("assay.has_cookie") or scope.get("assay.caller", UNKNOWN_CALLER).tenant != NO_TENANT
@@ -164,7 +164,7 @@ class MetricsReader(Needs):
 
 
 class ReaderOrNobody(SecurityBase):
-    """A FastAPI dependency for public data: a caller with ``ratings:read`` can also read the tenant's own data."""
+    """A FastAPI dependency for public data, open to all; with ``ratings:read``, callers see their tenant's data too."""
 
     model, scheme_name = _bearer.model, _bearer.scheme_name  # read by FastAPI
 

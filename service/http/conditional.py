@@ -41,7 +41,7 @@ def not_modified(request: Request, headers: Mapping[str, str]) -> Response | Non
 
 
 def must_match(if_match: str | None, etag: str) -> None:
-    """Raise ``precondition-failed`` unless ``If-Match`` is absent or holds `etag` (strong comparison)."""
+    """Raise ``precondition-failed`` unless ``If-Match`` is absent, ``*``, or holds `etag` (strong comparison)."""
     if if_match is None:
         return
     tags = {part.strip() for part in if_match.split(",")}

@@ -1,7 +1,7 @@
 """``Idempotency-Key`` (draft-ietf-httpapi-idempotency-key-header-07): the same request is executed once.
 
-The look-up of the key, the work and usually the storage of the answer share *one* transaction: a crash leaves no
-part of it, and a second request with the key waits for the first or gets its answer.
+A repetition gets the stored answer and is not validated. Key, work and answer are stored by *one* transaction: a crash
+leaves no part of it, and a second request with the key waits for the first.
 """
 
 import hashlib
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Header, Request, Response
+from starlette.exceptions import HTTPException
 
-from service.http.authentication import Caller, HttpParts, parts_of
+from service.http.authentication import HttpParts, PartsDependency, parts_of
 from service.http.json import Answer
 from service.http.problems import Problem
 from store.core.database import Connection
@@ -34,7 +35,7 @@ IdempotencyKey = Annotated[
 
 @dataclass(frozen=True)
 class Repeatable:
-    """Identity of a request, to recognise repetitions. `scope` is tenant, method and path; `kept_h` is in hours."""
+    """What identifies a repeated request. `scope` is tenant, method, path; the answer is stored for `kept_h` hours."""
 
     scope: str
     key: str | None
@@ -42,18 +43,36 @@ class Repeatable:
     kept_h: int
 
 
+class Replayed(HTTPException):
+    """Raised to answer a repeated request with its stored `response`."""
+
+    def __init__(self, response: Response) -> None:
+        super().__init__(response.status_code)
+        self.response = response
+
+
 async def fingerprint(request: Request, idempotency_key: IdempotencyKey = None) -> Repeatable:
     """Return the identity of an identified caller's request: tenant, route, ``Idempotency-Key`` and payload digest."""
-    caller: Caller = request.scope["assay.caller"]  # two tenants may use the same key
     payload = hashlib.sha256(await request.body())
     # without a query, the digest covers only the body, so that it equals the digests of older stored keys
     if query := request.scope["query_string"]:
         payload.update(b"?" + query)
-    scope = f"{caller.tenant} {request.method} {request.scope['path']}"
+    scope = f"{request.scope['assay.caller'].tenant} {request.method} {request.scope['path']}"
     return Repeatable(scope, idempotency_key, payload.hexdigest(), parts_of(request).settings.idempotency_h)
 
 
-Repeat = Annotated[Repeatable, Depends(fingerprint)]
+Fingerprint = Annotated[Repeatable, Depends(fingerprint)]
+
+
+async def repeatable(request: Request, parts: PartsDependency, repeat: Fingerprint) -> Repeatable:
+    """Return the identity of a new request; a repetition is answered here, before anything else is validated."""
+    if repeat.key is not None and (answer := await parts.database.read(_stored_answer, repeat, idempotency.find)):
+        allowance = await parts.rate_limiter.remainder(request.scope["assay.caller"].tenant)
+        raise Replayed(answer.response(**allowance.headers))
+    return repeat
+
+
+Repeat = Annotated[Repeatable, Depends(repeatable)]
 
 Created = TypeVar("Created")
 
@@ -64,27 +83,31 @@ def once(
     work: Callable[[Connection], tuple[Answer, Created]],
     is_final: Callable[[Created], bool] = lambda _: True,
 ) -> tuple[Answer, Created | None]:
-    """Call `work` unless its answer is stored, inside the transaction of connection `c`.
+    """Answer a request by `work` or, if it is a repetition, with the stored answer, in the transaction of `c`.
 
-    Returns the answer, and what `work` created, or ``None`` instead of that if the request is a repetition.
+    Returns the answer, and what `work` created (``None`` for a repetition).
 
-    If `is_final`, called with what `work` created, is false (a caller waits for a job's end), the answer is not stored.
-    A repetition is then refused with ``idempotency-in-flight`` until `store_answer` is called. A request with the same
+    If `is_final`, called with what `work` created, is false (a caller waits for a job's end), a repetition is refused
+    with ``idempotency-in-flight`` until `store_answer` is called, or the caller counts as lost. A request with the same
     key and another payload is always refused, with ``idempotency-mismatch``.
     """
-    if repeat.key is None:
-        return work(c)
-    match idempotency.begin(c, repeat.scope, repeat.key, repeat.payload_digest, kept_h=repeat.kept_h):
+    if repeat.key is not None and (replay := _stored_answer(c, repeat, idempotency.begin)):
+        return replay, None
+    answer, creation = work(c)
+    store_answer(c, repeat, answer, is_final=is_final(creation))
+    return answer, creation
+
+
+def _stored_answer(c: Connection, repeat: Repeatable, look_up: Callable[..., object]) -> Answer | None:
+    """Return the stored answer of a repeated request, ``None`` for a new one; raise `Problem` for any other."""
+    match look_up(c, repeat.scope, repeat.key, repeat.payload_digest, repeat.kept_h):
         case idempotency.Replay(status, body, headers):
-            return Answer(status, body, {**headers, "Idempotency-Replayed": "true"}), None
+            return Answer(status, body, {**headers, "Idempotency-Replayed": "true"})
         case "in-flight":
             raise Problem("idempotency-in-flight", headers={"Retry-After": str(RETRY_AFTER_S)})
         case "mismatch":
             raise Problem("idempotency-mismatch", errors=[{"header": "Idempotency-Key", "detail": "used before"}])
-    answer, creation = work(c)
-    if is_final(creation):
-        store_answer(c, repeat, answer)
-    return answer, creation
+    return None
 
 
 async def answer_once(service: HttpParts, repeat: Repeatable, work: Callable[[Connection], Answer]) -> Response:
@@ -93,12 +116,8 @@ async def answer_once(service: HttpParts, repeat: Repeatable, work: Callable[[Co
     return answer.response()
 
 
-def is_known(c: Connection, repeat: Repeatable) -> bool:
-    """Return whether a request with the same ``Idempotency-Key`` has been answered or is running."""
-    return repeat.key is not None and idempotency.is_known(c, repeat.scope, repeat.key)
-
-
-def store_answer(c: Connection, repeat: Repeatable, answer: Answer) -> None:
+def store_answer(c: Connection, repeat: Repeatable, answer: Answer, *, is_final: bool = True) -> None:
     """Store the answer, which repetitions of the request then get; do nothing without an ``Idempotency-Key``."""
     if repeat.key is not None:
-        idempotency.complete(c, repeat.scope, repeat.key, answer.status, answer.body, dict(answer.headers))
+        status = answer.status if is_final else None
+        idempotency.complete(c, repeat.scope, repeat.key, status, answer.body, answer.headers)

@@ -58,8 +58,8 @@ NAMES_IN_SETTINGS = frozenset({"labels", "model", "deployment", "project", "lang
 def read_json(body: bytes) -> Any:
     """Parse `body` as strict JSON.
 
-    Raise `Problem` ``malformed-body`` (400) if it is not JSON in UTF-8; ``invalid-request`` (422) if it holds something
-    that parsers read differently.
+    Raise `Problem` ``malformed-body`` (400) if it is not JSON in UTF-8; ``invalid-request`` (422) if it holds
+    what parsers read differently, such as a key that appears twice, or what cannot be stored.
     """
     try:
         value = json.loads(
@@ -140,7 +140,7 @@ def located(*path: str | int) -> Iterator[None]:
 
 
 def field_parts(field: str | None) -> list[str]:
-    """Split the field that a specification error names: ``settings.links.0`` has three parts."""
+    """Return the parts of a dotted field: three of ``settings.links.0``, none of ``None``."""
     return field.split(".") if field else []
 
 
@@ -155,7 +155,7 @@ _Path = tuple[Any, str | int] | None
 
 
 def _is_prose(path: _Path) -> bool:
-    """Return whether a text may have line breaks: its innermost field in `PROSE` or `NAMES_IN_SETTINGS` decides."""
+    """Return whether a text may have line breaks, by its innermost field in `PROSE` (yes) or `NAMES_IN_SETTINGS`."""
     while path is not None:
         path, part = path
         if part in PROSE or part in NAMES_IN_SETTINGS:
@@ -215,7 +215,7 @@ def _parse_real(literal: str) -> float | int:
 
 
 def _refuse(detail: str, path: _Path = None) -> NoReturn:
-    """Raise `Problem` with a pointer to `path`; without a path, to the whole body."""
+    """Raise ``invalid-request`` with the message `detail`, pointing to `path` or, without it, to the whole body."""
     entry = {"pointer": _printable(_pointer_of_path(path)), "detail": _printable(detail)}
     raise Problem("invalid-request", entry["detail"], errors=[entry])
 

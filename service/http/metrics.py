@@ -58,7 +58,7 @@ class Meter:
         )
 
     def _outcome_counter(self, name: str, text: str) -> Callable[[str], None]:
-        """Return the function that counts a look-up in a cache (``hit`` or ``miss``), or a ``read`` of the database."""
+        """Return a function that counts a ``hit``, ``miss`` or ``read`` of a cache; `text` is the metric's help."""
         counter = self._counter(name, text, ("outcome",))
         return lambda outcome: counter.labels(outcome).inc()
 
@@ -68,7 +68,7 @@ class Meter:
         self._latency.labels(method, route).observe(seconds)
 
     def exposition(self, backlog: Backlog) -> bytes:
-        """Return all metrics in Prometheus's text format; `backlog` was just read from the database."""
+        """Return all metrics in Prometheus's text format; `backlog` has the current numbers of jobs and notices."""
         for status in STATUSES:
             self._jobs.labels(status).set(backlog.jobs.get(status, 0))
         for name, gauge in self._gauges.items():

@@ -19,6 +19,7 @@ from assay.errors import SpecificationError
 from assay.methods import every_method, method_name
 from assay.methods.association.comparison import NotComparable
 from assay.rating.difference import NotTheSameQuestion
+from service.http.idempotency import Replayed
 from service.http.json import bad_specification, field_parts, pointer_to
 from service.http.problems import Problem, respond
 from store.core import errors
@@ -56,8 +57,10 @@ def allowed_methods(app: FastAPI, path: str) -> list[str]:
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:
-    """Handle a `Problem`, or an error of the framework, which has a status only."""
+    """Handle a `Problem`, a repeated request, or an error of the framework, which has a status only."""
     assert isinstance(error, HTTPException)  # noqa: S101  the handler is registered for this class
+    if isinstance(error, Replayed):
+        return error.response
     if isinstance(error, Problem):
         return respond(request, error)
     if error.status_code < 400:
@@ -138,7 +141,7 @@ def _problem_in_field(code: str, place_type: str, name: str, error: Exception, *
 
 
 def _known_fields(request: Request, location: Sequence[str | int], body: object) -> Sequence[str]:
-    """Return the valid names of fields beside the unknown field at `location`; empty if they are not known."""
+    """Return the names that are valid in place of the unknown field at `location`; empty if they are not known."""
     # ("body", "experiment", method, unknown field)
     if location[:2] == ("body", "experiment") and len(location) == 4 and isinstance(body, dict):
         name = body["experiment"].get("method")
@@ -154,7 +157,7 @@ def _known_fields(request: Request, location: Sequence[str | int], body: object)
 
 
 def _fields_at(types: Sequence[Any], location: Sequence[str | int]) -> set[str]:
-    """Return the field names of the models at `location` inside the models `types`; skip union tags and indices."""
+    """Return the fields of the models to which `location` leads from `types`; skip its union tags and indices."""
     models = list(_models(types))
     if not location:
         return {name for model in models for name in model.model_fields}
@@ -185,7 +188,7 @@ def _place_of_error(error: JsonObject, body: object) -> dict[str, str]:
 
 
 def _existing_path(parts: Sequence[str | int], body: Any, *, missing: bool) -> list[str | int]:
-    """Return those parts of an error's path that exist in the body, and the last part if this field is `missing`."""
+    """Return the parts of pydantic's error path that exist in the body, and the last if that field is `missing`."""
     parts_in_body: list[str | int] = []
     for index, part in enumerate(parts):
         if isinstance(body, list):

@@ -104,7 +104,7 @@ def removed(was_removed: bool, noun: str, name: str) -> Response:
 
 
 def kind_named(code: str) -> ProblemKind | None:
-    """Return the kind of problem with a code, in hyphens or (failed jobs) underscores; ``None`` if it is unknown."""
+    """Return the kind of problem with a code, whose words are joined by ``-`` or ``_``; ``None`` if it is unknown."""
     return KINDS.get(code) or KINDS.get(code.replace("_", "-"))
 
 

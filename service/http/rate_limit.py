@@ -135,7 +135,7 @@ class Allowance:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers ``RateLimit-Policy`` and ``RateLimit``, as the draft defines them."""
+        """The headers ``RateLimit-Policy`` and ``RateLimit``, as the IETF's draft standard defines them."""
         return {
             "RateLimit-Policy": f'"{self.work}";q={self.limit};w={self.window_s}',
             "RateLimit": f'"{self.work}";r={self.remaining};t={self.reset_s}',

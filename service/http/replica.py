@@ -26,7 +26,7 @@ logger = structlog.get_logger(__name__)
 
 
 class ReplicaReader:
-    """Reads from a replica, or from the primary while the replica is not current. It cannot write.
+    """Reads from a replica, or from the primary while the replica is late. It cannot write.
 
     A replica is late if it lacks a publication or withdrawal that is older than `max_lag_s` seconds. `count_fallback`
     is called for each read that the primary serves.
@@ -64,7 +64,7 @@ class ReplicaReader:
         return await self._primary.read(work, *args, **kwargs)
 
     async def state(self) -> ReplicaState:
-        """Return the state of the replica, at most `OLDEST_CHECK_S` old."""
+        """Return the state of the replica, such as ``current``, as it was at most `OLDEST_CHECK_S` seconds ago."""
         return await self._states.get("replica", self._read_state)
 
     async def _read_state(self) -> ReplicaState:

@@ -51,7 +51,7 @@ class PageQuery(QueryModel):
         return self.model_dump(exclude={"limit", "cursor", "fields"})
 
     def cursor_key(self, list_name: str, end: int = 2**63) -> Key | None:
-        """Return the key in the cursor, after which the page begins, its number below `end`; ``None`` at first."""
+        """Return the sort key after which the page begins (its number is below `end`); ``None``: the first page."""
         return None if self.cursor is None else open_cursor(self.cursor, list_name, self.filters(), end)
 
 
@@ -67,7 +67,7 @@ Paging = Annotated[PageQuery, Query()]
 
 
 def newest_first(row: Any) -> Key:
-    """Return the sort key of a row with a creation time and an id."""
+    """Return the sort key of a row in a list of newest rows first: its creation time and its id."""
     return row.created_at, row.id
 
 
@@ -82,20 +82,20 @@ class Page(Generic[Row]):
 
     @classmethod
     def of(cls, rows: Sequence[Row], limit: int, key: Callable[[Row], Key] = newest_first) -> Page[Row]:
-        """Return the first `limit` of `rows`; another page follows if there are more, or `rows.cut` is true."""
+        """Return the first `limit` of `rows`; another page follows if there are more rows, or `rows.cut` says so."""
         has_more = len(rows) > limit or getattr(rows, "cut", False)
         page_rows = rows[:limit]
         return cls(page_rows, key(page_rows[-1]) if has_more else None, getattr(rows, "total", None))
 
 
 def make_cursor(key: Key, list_name: str, filters: Json) -> str:
-    """Return the cursor of a page, valid for this list and these filters only."""
+    """Return the cursor of the page after the row with a sort `key`, valid for this list and these filters only."""
     text = json.dumps([*key, _checksum(list_name, filters)], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def open_cursor(cursor: str, list_name: str, filters: Json, end: int = 2**63) -> Key:
-    """Parse a cursor of `make_cursor`; raise ``bad-cursor`` if it was made for another list or other filters."""
+    """Return a cursor's key; raise ``bad-cursor`` for another list, other filters, or a number not below `end`."""
     try:
         padded_cursor = cursor + "=" * (-len(cursor) % 4)  # the padding that `make_cursor` removed
         number, row_id, checksum = json.loads(base64.b64decode(padded_cursor, altchars=b"-_", validate=True))
@@ -135,7 +135,7 @@ class ListReader:
         *arguments: object,
         key: Callable[[Any], Key] = newest_first,
     ) -> Response:
-        """Read one page of a list as the method `read` does, and return a response with the `view` of each row."""
+        """Return a response with one page of a list, read as in `ListReader.read`; `view` builds the view of a row."""
         page = await self.read(query, list_name, read, *arguments, key=key)
         return self.response(query, list_name, page, [view(row) for row in page.rows])
 

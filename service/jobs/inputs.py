@@ -77,7 +77,7 @@ async def with_rows(service: Service, tenant: str, method: AnyMethod, rows: Name
 
 
 async def with_stored_items(service: Service, tenant: str, method: AnyMethod) -> AnyMethod:
-    """Return the experiment with fitting items of the tenant's corpora, if any, so that an author generates fewer."""
+    """Return the experiment with fitting items of the tenant's corpora, so that its author (a model) adds fewer."""
     authored = await service.database.read(materials.stored_material, tenant, method.references().authored)
     if not any(authored):
         return method
@@ -117,7 +117,7 @@ def chosen_rows(rows: Sequence[Json], named_rows: NamedRows, rng: np.random.Gene
 
 
 async def _add_trials(service: Service, tenant: str, method: AnyMethod, target: Json) -> AnyMethod:
-    """Return `method` with the uploaded answers that are rated instead of a service; refuse an unfit method."""
+    """Return `method` with the target's uploaded answers, to be rated; refuse a method that cannot use answers."""
     if not method.takes_trials:
         fitting_methods = " or ".join(method_name(other) for other in every_method() if other.takes_trials)
         raise SpecificationError(

@@ -131,7 +131,8 @@ def _safe_cell(cell: object) -> object:
     if not isinstance(cell, str):
         return cell
     valid_text = _valid_text(cell)
-    return "'" + valid_text if valid_text.startswith(RUNS_IN_A_SPREADSHEET) else valid_text
+    # a text that begins like an escaped one is escaped too, so that an import restores both
+    return "'" + valid_text if valid_text.lstrip("'").startswith(RUNS_IN_A_SPREADSHEET) else valid_text
 
 
 def _valid_text(text: str) -> str:
@@ -145,7 +146,7 @@ def _download(lines: AsyncIterator[str] | AsyncIterator[bytes], media_type: str,
 
 
 def paced(file: StreamingResponse, slots: asyncio.Semaphore) -> StreamingResponse:
-    """Make each piece of a streamed `file` in one of the `slots`, which is free again while the piece is sent."""
+    """Make each piece of a streamed `file` while holding one of the `slots`, which is released to send the piece."""
     pieces = aiter(file.body_iterator)
 
     async def paced_pieces() -> AsyncIterator[str | bytes | memoryview]:

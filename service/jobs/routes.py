@@ -1,10 +1,9 @@
 """``/v1/jobs``: request a rating and follow its progress."""
 
-import json
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 from typing import Annotated, Any
@@ -39,7 +38,7 @@ from service.jobs.schemas import (
     RatingRequest,
 )
 from service.jobs.schemas import Status as JobStatus
-from service.jobs.service import Order, facts_of, place, plan_order, queued_before, rating_order
+from service.jobs.service import Order, facts_of, place, plan_order, rating_order
 from service.jobs.status import Status
 from service.ratings.service import MAX_LISTED, MAX_SUMMARISED
 from service.targets.service import resolve_target
@@ -93,23 +92,21 @@ class Placement:
         return answer.response(**self.response.headers, **allowance.headers)
 
     async def answer(self, order: Order, *, status_if_succeeded: int = 200) -> Response:
-        """Place an order; answer 202 or, if its job succeeds within `wait` seconds, `status_if_succeeded`."""
+        """Place an order for a job; answer 202 or, if the job succeeds within `wait` seconds, `status_if_succeeded`."""
         service, caller, wait = self.service, self.caller, self.wait
         queue = await _queue_state(service)
 
         def show(job: Job, rating: Stamp | StoredRating | None, jobs_before: int | None) -> Answer:
             start = _job_start(service, job, jobs_before, queue)
-            return _job_answer(base_url(self.request), service, status=202, job=job, start=start, rating=rating)
+            answer = _job_answer(base_url(self.request), service, status=202, job=job, start=start, rating=rating)
+            return replace(answer, status=status_if_succeeded) if wait and job.status == "succeeded" else answer
 
         with self.count_wait():
             answer, job = await place(service, caller, order, self.repeat, show, waits=bool(wait))
             if job is not None and wait and not job.finished:
                 await service.event_stream.wait_for_end(job.id, wait)
                 answer = await service.database.write(_answer_after_wait, job, show, self.repeat)
-        response = await self.response_of(answer)
-        if wait and json.loads(answer.body).get("status") == "succeeded":  # a repeat has only the stored bytes
-            response.status_code = status_if_succeeded
-        return response
+        return await self.response_of(answer)
 
 
 async def placement(
@@ -214,7 +211,7 @@ async def stream_start(
         Header(max_length=18, pattern=r"^\d+$", description="Id of the last event seen; those after it are sent."),
     ] = None,
 ) -> int:
-    """Return the id of the event after which a follower continues (0 if none); raise 204 if no event will follow."""
+    """Return the id of the event after which a stream continues (0: all events); answer 204 if no event can follow."""
     after = int(last_event_id or 0)
     if after and not await service.database.read(jobs.events, job.id, after - 1, limit=1):
         after = 0  # the id is newer than every event of this job, so it belongs to another job
@@ -276,9 +273,9 @@ async def download_observations_jsonl(job: FoundJob, service: ServiceDependency)
 
 # ---------------------------------------------------------------------------- answers
 def _answer_after_wait(c: Connection, job: Job, show: Any, repeat: Repeatable) -> Answer:
-    """Build the answer again after the wait, and store it for repetitions of the request."""
+    """Return an answer that shows the job after the wait for its end, and store it for repetitions of the request."""
     current_job = jobs.find(c, job.id, job.tenant) or job
-    answer: Answer = show(current_job, _read_stamp(c, current_job), queued_before(c, current_job))
+    answer: Answer = show(current_job, _read_stamp(c, current_job), jobs.own_before(c, current_job))
     store_answer(c, repeat, answer)
     return answer
 
@@ -292,7 +289,7 @@ async def _read_status(service: Service, tenant: str, job_id: str, base: str) ->
 
 def _read_job(c: Connection, job_id: str, tenant: str) -> tuple[Job, int | None, Stamp | None] | None:
     job = jobs.find(c, job_id, tenant)
-    return None if job is None else (job, queued_before(c, job), _read_stamp(c, job))
+    return None if job is None else (job, jobs.own_before(c, job), _read_stamp(c, job))
 
 
 async def _queue_state(service: Service) -> QueueState:

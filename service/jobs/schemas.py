@@ -127,7 +127,7 @@ class PlanView(EffortView):
 
     @classmethod
     def of(cls, plan: Plan, questions_per_call: int) -> Self:
-        """Build the view of a plan."""
+        """Build the view of a plan; each call to the service has up to `questions_per_call` questions."""
         return cls.model_validate(plan.as_json() | {"questions_per_call": questions_per_call})
 
 
@@ -283,7 +283,7 @@ class JobLine(JobView):
 
     @classmethod
     def listed(cls, job: Job, max_entries: int, *, base: str, now_s: float, rating: RatingLink | None) -> Self:
-        """Build the view of a job in a list, without parts of more than `max_entries` entries; see `JobView.of`."""
+        """Build the view of a listed job; parts of its experiment with over `max_entries` entries are left out."""
         short_experiment = shorten(_experiment_to_show(job), max_entries)
         view = JobView.of(replace(job, experiment=short_experiment.experiment), base=base, now_s=now_s, rating=rating)
         return cls(**dict(view), left_out=short_experiment.left_out)

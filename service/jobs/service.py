@@ -21,7 +21,7 @@ from assay.rating.plan import Service as Plannable
 from assay.references import NOTHING, HeldBack
 from service.container import Service
 from service.http.authentication import Caller
-from service.http.idempotency import Repeatable, is_known, once
+from service.http.idempotency import Repeatable, once
 from service.http.json import Answer, bad_specification, located, write_json
 from service.http.problems import Problem
 from service.jobs.inputs import reading_of, with_named_inputs, with_rows, with_stored_items
@@ -50,14 +50,14 @@ MAX_EXPERIMENT_BYTES = 7_000_000
 
 @dataclass(frozen=True)
 class Order:
-    """A requested job, unnecessary if a rating is at most `max_age_s` seconds old (``None``: any unexpired rating)."""
+    """A requested job; not run if an equal job's rating is at most `max_age_s` seconds old (``None``: unexpired)."""
 
     job: NewJob
     max_age_s: int | None = 0
 
     @property
     def age_s(self) -> int:
-        """Maximum age in seconds of a rating that makes the job unnecessary; 0 if the job is not to make a rating."""
+        """Maximum age in seconds of an earlier rating that replaces the job; 0 for a job that makes no rating."""
         if self.job.kind != "rating":
             return 0
         return TEN_YEARS_S if self.max_age_s is None else self.max_age_s
@@ -71,7 +71,7 @@ class PlacedJob(NamedTuple):
 
 
 class RateNotTaken(Exception):
-    """Raised if an order needs a new job that was not yet counted towards the rate limit; nothing was written."""
+    """Raised if an order turns out to need a new job, which the rate limit has not counted; nothing was written."""
 
 
 Show = Callable[[Job, Stamp | StoredRating | None, int | None], Answer]
@@ -81,7 +81,7 @@ Show = Callable[[Job, Stamp | StoredRating | None, int | None], Answer]
 async def place(
     service: Service, caller: Caller, order: Order, repeat: Repeatable, show: Show, *, waits: bool
 ) -> tuple[Answer, Job | None]:
-    """Place an order, and return the answer by `show` and the job (``None`` if the request is a repetition).
+    """Find or create the job of an order; return `show`'s answer and the job (``None`` if the request is a repetition).
 
     If `waits`, the caller waits for the job's end and stores the final answer. Only new jobs count for the rate limit.
 
@@ -89,7 +89,7 @@ async def place(
     """
     max_active = service.settings.max_active_jobs
     target_url = order.job.target["base_url"] if order.job.kind == "rating" else None  # only ratings have a cool-down
-    if is_new := await service.database.read(_is_new, order, repeat, max_active):
+    if is_new := await service.database.read(_is_new, order, max_active):
         await permit(service, caller, target_url)
     arguments = (order, repeat, show, max_active, waits)
     try:
@@ -132,17 +132,14 @@ def too_many_jobs(detail: str | None) -> Problem:
 
 
 def count_active(c: Connection, tenant: str) -> int:
-    """Count a tenant's unfinished jobs; other transactions that count them wait until this one has ended."""
+    """Count a tenant's unfinished jobs; until this transaction ends, others that count them wait."""
     jobs.lock_transaction(c, f"active:{tenant}")
     return jobs.count_unfinished(c, tenant)
 
 
-def _is_new(c: Connection, order: Order, repeat: Repeatable, max_active: int) -> bool:
+def _is_new(c: Connection, order: Order, max_active: int) -> bool:
     """Return whether an order needs a new job; only an estimate, because it reads without a transaction."""
-    if is_known(c, repeat):
-        return False
-    rating, job_to_join, _ = _find_existing(c, order, max_active)
-    return rating is None and job_to_join is None
+    return _find_existing(c, order, max_active)[:2] == (None, None)  # neither a rating nor a job to join
 
 
 def _place_order(
@@ -154,17 +151,15 @@ def _place_order(
         is_new = rating is None and job is None
         if is_new and not permitted:
             raise RateNotTaken
-        if rating is not None:
-            job = jobs.add_finished(c, as_rated(order.job, rating), rating.id)
-        elif job is None:
-            job = jobs.add(c, order.job)
+        if job is None:
+            job = jobs.add(c, as_rated(order.job, rating), rating)
         return show(job, rating, jobs_before), PlacedJob(job, is_new)
 
     return once(c, repeat, find_or_add_job, is_final=lambda placed: not waits or placed.job.finished)
 
 
 def as_rated(job: NewJob, rating: StoredRating | None) -> NewJob:
-    """Return a job with the experiment and the seed of the rating that answers it, if any, which the job then shows."""
+    """Return a job with the experiment and the seed of the `rating` that answers it; unchanged without a rating."""
     if rating is None:
         return job
     own_rating = rating.seen_by(job.tenant).rating
@@ -173,19 +168,17 @@ def as_rated(job: NewJob, rating: StoredRating | None) -> NewJob:
 
 
 def _find_existing(c: Connection, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:
-    """Return the rating that answers an order, the unfinished job to join, and the number of queued jobs before it.
+    """Return the rating or the unfinished job that answers an order, and the number of queued jobs before that job.
 
-    Rating and job are ``None`` if the order needs a new job. Then raise ``too-many-jobs`` if the tenant has the maximum
-    number of unfinished jobs, and `RatingsRefused` if a host of the targets is known to refuse ratings.
+    Rating and job are ``None`` if the order needs a new job. Such an order is refused with ``too-many-jobs`` if the
+    tenant has the maximum number of unfinished jobs, and with `RatingsRefused` if a host of a target refuses ratings.
     """
     job = order.job
-    known_work = jobs.existing_work(c, job.tenant, job.request_digest, order.age_s, max_active)
-    rating = None if known_work.rating_id is None else ratings.find(c, known_work.rating_id, job.tenant)
-    if rating is not None and rating.visibility == job.visibility:
+    known_work = jobs.existing_work(c, job, order.age_s, max_active)
+    if known_work.rating_id is not None and (rating := ratings.find(c, known_work.rating_id, job.tenant)):
         return rating, None, None
-    twin = None if known_work.twin_id is None else jobs.find(c, known_work.twin_id, job.tenant)  # an equal job
-    if twin and twin.visibility == job.visibility and job.callback_url in {None, twin.callback_url}:
-        return None, twin, queued_before(c, twin)
+    if known_work.twin_id is not None and (twin := jobs.find(c, known_work.twin_id, job.tenant)):
+        return None, twin, jobs.own_before(c, twin)
     # near the limit, the unfinished jobs are counted again, under a lock
     if known_work.active >= max_active - NEAR_LIMIT and count_active(c, job.tenant) >= max_active:
         raise too_many_jobs(f"{max_active} of your jobs are queued or running; wait until one of them has ended")
@@ -194,16 +187,11 @@ def _find_existing(c: Connection, order: Order, max_active: int) -> tuple[Stored
     return None, None, known_work.own_before
 
 
-def queued_before(c: Connection, job: Job) -> int | None:
-    """Return the number of the tenant's jobs before a queued job; ``None`` if the job is not queued."""
-    return jobs.own_before(c, job) if job.status == "queued" else None
-
-
 # ---------------------------------------------------------------------------- construction of orders
 async def rating_order(
     service: Service, caller: Caller, request: RatingRequest, target: ResolvedTarget, *, recurring: bool = False
 ) -> Order:
-    """Return the order for a rating; if `recurring` (for a schedule), without items that authors made in earlier jobs.
+    """Return the order for a rating; if `recurring` (for a schedule), items that authors made earlier are not reused.
 
     Raise `Problem` or `OutOfBounds` if the method cannot rate that kind of target, or the deadline is longer than the
     operator allows.
@@ -277,7 +265,7 @@ def _with_method(experiment: AnyMethod | UnnamedExperiment, kind: Kind) -> AnyMe
 def probe_order(service: Service, caller: Caller, target: ResolvedTarget) -> Order:
     """Return the order for a probe (test call); an identical running probe is joined only if the target is saved.
 
-    The digest of a target that is not saved would be the same with another secret.
+    Targets that are not saved may differ only in their secrets, which a request's digest does not cover.
     """
     digest = probe_digest(caller, target) if target.saved_id is not None else new_id("probe")
     job = new_job(service, caller, target, kind="probe", experiment=None, digest=digest, max_calls=100, deadline_s=120)
@@ -315,7 +303,7 @@ def new_job(service: Service, caller: Caller, target: ResolvedTarget, *, digest:
 async def second_service(
     service: Service, caller: Caller, request: RatingRequest, method: AnyMethod
 ) -> tuple[dict[str, Any] | None, AnyMethod]:
-    """Return the descriptor of a job's author or judge (``None`` without one), and the method adapted to the judge."""
+    """Return the descriptor of a job's author or judge (``None``: neither), and the method, set to the judge's kind."""
     check_judge(method, request)
     if request.judge is None:
         author = None if request.author is None else await resolve_second(service, caller, request.author, "author")
@@ -350,7 +338,7 @@ def check_judge(method: AnyMethod, request: RatingRequest) -> None:
 
 
 def check_author(method: AnyMethod, author: dict[str, Any] | None) -> None:
-    """Refuse an unneeded author, and a missing author (``None``); called only if an author is named or needed."""
+    """Refuse an author that the experiment does not need or, if it needs an author, a request without it (``None``)."""
     if author is None:
         remedy = "name the service that generates it, or send the material"
         raise SpecificationError(f"the experiment's material is generated; {remedy}", "author")
@@ -361,7 +349,7 @@ def check_author(method: AnyMethod, author: dict[str, Any] | None) -> None:
 def maintenance_order(
     service: Service, caller: Caller, kind: str, concerns: Mapping[str, Any], target: Mapping[str, Any], deadline_s: int
 ) -> Order:
-    """Return the order for a ``rerate`` or ``challenge`` job, without a target; an identical running job is joined.
+    """Return the order for a job that calls no target (``rerate``, ``challenge``); an identical running job is joined.
 
     `concerns` is the worker's input, shown as the job's `experiment`; `target` is shown with the job but not called.
     """
@@ -372,7 +360,7 @@ def maintenance_order(
 
 # ---------------------------------------------------------------------------- plans
 async def facts_of(service: Service, caller: Caller, target: ResolvedTarget, prices: Prices) -> Plannable:
-    """Return the facts for planning calls to a target; without a latency in `prices`, the newest probe's is used."""
+    """Return a target's limits, latency and prices, to plan calls; the default latency is that of the newest probe."""
     latency_s = prices.latency_s
     if latency_s is None and target.saved_id is not None:
         digest = probe_digest(caller, target)

@@ -18,7 +18,7 @@ STALE_S = 1.0
 
 @dataclass(frozen=True)
 class Status:
-    """The response to a request for a job, and whether the job has ended."""
+    """The response that shows a job, and whether the job has ended."""
 
     answer: Answer
     finished: bool
@@ -29,7 +29,7 @@ Key = tuple[str, str, str]
 
 
 class StatusCache(SwrCache[Key, Status]):
-    """Cache of statuses; see `SwrCache` for `keep_s` and `clock`. `meter` counts hits, misses and reads."""
+    """Cache of job statuses; see `SwrCache` for `keep_s` and `clock`. `meter` counts hits, misses and reads."""
 
     def __init__(self, keep_s: float, meter: Meter, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(keep_s, STALE_S, meter.count_status, clock=clock)

@@ -140,7 +140,7 @@ async def _cosigned_note(origin: str, tree_head: TreeHead, key: SigningKey, cosi
 
 @lru_cache(16)
 def _signed_note(checkpoint: Checkpoint, key: SigningKey) -> str:
-    """Sign a checkpoint; cached, because a key outside the database can take long, and signatures never differ."""
+    """Return a checkpoint as a signed note; cached, because a remote key can be slow and signatures never differ."""
     return checkpoint.signed(key.public_key, key.sign)
 
 

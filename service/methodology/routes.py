@@ -79,7 +79,7 @@ async def list_letters_by_methodology(rating: FoundRating, service: ServiceDepen
 
 @of_ratings.post("/{rating_id}/rerate", **JOB_PLACED)
 async def rerate_rating(
-    rating: OwnRating, body: RerateRequest, service: ServiceDependency, caller: Writer, placing: Placing
+    placing: Placing, rating: OwnRating, body: RerateRequest, service: ServiceDependency, caller: Writer
 ) -> Response:
     """Re-rate the recorded evidence of your rating by another version of the methodology, without calling the target.
 

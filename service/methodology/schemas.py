@@ -68,7 +68,7 @@ class LetterByVersion(ResponseModel):
 
     @classmethod
     def of(cls, row: Rerated | StoredRating, *, original: bool, computed_at: int | str) -> Self:
-        """Build the view of a rating (`original`) or of a re-rating."""
+        """Build the view of a rating's own letter (`original`) or of a re-rating's, with its time of computation."""
         return cls.from_row(
             row,
             version=row.methodology_version,

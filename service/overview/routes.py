@@ -100,7 +100,7 @@ def _read_overview(
 def _attention_views(
     rows: Sequence[Summary], sentences: Mapping[str, str], failed_jobs: Sequence[Job], queue: Queue, now_ms: float
 ) -> Iterator[AttentionView]:
-    """Yield the queue, jobs and ratings that need attention, the most urgent first."""
+    """Yield what needs attention (queue, jobs, ratings), most urgent first; `sentences` explain ratings, by id."""
     if (queue.oldest_due_s or 0) > STUCK_S and not queue.busy_workers:
         text = f"no worker runs: a job has been due for {queue.oldest_due_s:.0f} s"
         yield AttentionView(code="no-worker", text=text, href="/v1/jobs?status=queued")

@@ -18,7 +18,7 @@ from service.http.openapi.common_schemas import Instant, LetterName, ResponseMod
 
 
 class ClosedModel(BaseModel):
-    """Base class of the derived schemas: a rating has no other fields."""
+    """Base class of the schemas that `model_of` makes from dataclasses: other fields are refused."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
@@ -27,7 +27,7 @@ class ClosedModel(BaseModel):
 def model_of(dataclass: Any) -> type[ClosedModel]:
     """Return the schema of a dataclass of the rating document.
 
-    Fields that are always written are required, and null if they are not known; others can be missing.
+    Fields with the metadata ``always`` are required, and null if not known; other fields can be missing.
     """
     hints, schema_fields = get_type_hints(dataclass), dict[str, Any]()
     for field in fields(dataclass):
@@ -43,7 +43,7 @@ def model_of(dataclass: Any) -> type[ClosedModel]:
 
 @cache
 def view_of(dataclass: type) -> type[ResponseModel]:
-    """Return the schema of a dataclass of which an answer always has every field."""
+    """Return the response schema of a dataclass; every field is required, because answers always have all fields."""
     hints = get_type_hints(dataclass).items()
     schema_fields: dict[str, Any] = {name: (_schema_type(hint, view_of), ...) for name, hint in hints}
     if "rated_at" in schema_fields:  # a time, which the dataclass holds as text

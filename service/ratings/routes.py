@@ -75,7 +75,7 @@ TAGGED_AND_RATED = returns(ETAG | RATED)
 
 
 def download(media_type: str, headers: Json | None = None) -> JsonObject:
-    """Return the arguments of a route that answers with a file about a rating."""
+    """Return FastAPI's arguments for a route that answers with a file about a rating."""
     responses = returns({**(headers or {}), **RATED}, media_type)
     return {"response_class": Response, "dependencies": DOWNLOAD, "responses": responses}
 
@@ -269,7 +269,7 @@ async def download_sentences_csv(rating: FoundRating) -> Response:
 
 
 def _add_audit_route(file: AuditFile) -> None:
-    """Add the route of a file for regulators."""
+    """Add the route that downloads a file for regulators about a rating of recorded decisions."""
 
     async def download_audit(rating: FoundRating) -> Response:
         return await asyncio.to_thread(audit_report, file, date_headers(rating), rating)
@@ -352,7 +352,7 @@ async def _read_annotations(request: Request, service: Service, rating: StoredRa
 
 
 def _rating_headers(rating: StoredRating, notes: Annotations, *, expired: bool = False) -> dict[str, str]:
-    """Return the headers of a rating; the entity tag depends on its state, `notes`, `expired` and Assay's version."""
+    """Return a rating's headers; the entity tag covers visibility, withdrawal, expiry, `notes` and Assay's version."""
     states = {"withdrawn": rating.withdrawn_at is not None, "expired": expired}
     suffix = "".join(f"-{state}" for state, holds in states.items() if holds)
     return headers_of(rating, f"{rating.visibility}{suffix}{notes.tag}-{assay.__version__}")

@@ -96,7 +96,7 @@ def read_annotations(
 async def thumbnails_of(
     service: Service, rating_id: str, tenant: str, rows: Sequence[StoredObservation]
 ) -> Mapping[str, str]:
-    """Return the thumbnail addresses of pictures in questions by picture digest, for pictures that a tenant may see."""
+    """Return the thumbnails' addresses, by digest, of those pictures in questions that the tenant may see."""
     digests = {row.observation.probe.ask.image for row in rows if isinstance(row.observation.probe.ask, Look)}
     if not digests:
         return {}
@@ -132,7 +132,7 @@ def dated(response: Response, rating: StoredRating) -> Response:
 
 
 def headers_of(rating: StoredRating, version: str) -> dict[str, str]:
-    """Return the headers of a cacheable representation of a rating; each representation has another `version`."""
+    """Return the headers of one form of a rating, such as a report; `version` tells its entity tag from others'."""
     return {
         "ETag": f'"{rating.id}-{"unmasked-" if rating.is_unmasked else ""}{version}"',
         "Cache-Control": caching(private=rating.is_unmasked or rating.visibility == "private"),
@@ -156,7 +156,7 @@ def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -
 def page_report(
     page_format: PageFormat, subject: Literal["suite", "composition"], document: Json, etag: str
 ) -> Response:
-    """Render a suite or composition; the entity tag is `etag` with Assay's version, which changes the rendering."""
+    """Render a suite or composition; Assay's version is added to `etag`, as each version may render differently."""
     report_etag = etag.removesuffix('"') + f'-{assay.__version__}"'
     headers = {"ETag": report_etag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
     return _file_response(render_page(page_format, subject, document), MEDIA_TYPES[page_format], headers)
@@ -169,7 +169,7 @@ def _file_response(text: str, media_type: str, headers: Mapping[str, str]) -> Re
 
 
 def audit_report(file: AuditFile, headers: Mapping[str, str], *ratings: StoredRating) -> Response:
-    """Render a file for regulators, as a response with `headers`; raise ``not-found`` for ratings not by `AUDITED`."""
+    """Render a file for regulators, as a response with `headers`; raise ``not-found`` for ratings by other methods."""
     for rating in ratings:
         if rating.method != AUDITED:
             raise Problem("not-found", f"the rating {rating.id} is by {rating.method}; choose a rating by {AUDITED}")
@@ -209,7 +209,7 @@ MAX_SUMMARISED = 8
 
 @dataclass(frozen=True)
 class ShortExperiment:
-    """An experiment without its long parts; `left_out` has their sizes by their paths (``records.rows``)."""
+    """An experiment without its long parts; `left_out` has the size of each such part by path (``records.rows``)."""
 
     experiment: dict[str, Any] | None
     left_out: Mapping[str, int]

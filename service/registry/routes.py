@@ -107,7 +107,7 @@ async def letter_distribution(
 async def count_letters(
     service: Service, database: PublicDatabase, query: DistributionQuery
 ) -> Counter[tuple[str, str, str, str]]:
-    """Count the services of a registry query by (kind, attribute, method, letter)."""
+    """Count the services that a query selects, by (kind, attribute, method, letter)."""
     filters = query.model_dump()
     count_part = partial(rating_statistics.distribution, **filters)
     return await service.merge(database, ("letters", *filters.values()), read_part=count_part, merge=sum_of)

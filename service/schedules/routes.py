@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 from service.container import ServiceDependency
 from service.http.authentication import Reader, Writer
 from service.http.conditional import entity_tag
-from service.http.idempotency import Repeat, answer_once, is_known, once
+from service.http.idempotency import Repeat, answer_once, once
 from service.http.json import Answer, StrictRoute, tagged, write_json
 from service.http.openapi.responses import ACCEPTED, CONFLICT, TAGGED, created, leads_to, returns
 from service.http.problems import existing, removed
@@ -29,7 +29,7 @@ SCHEDULE_LINKS = leads_to("schedule_id", "getSchedule", "changeSchedule", "runSc
 
 
 def _etag(row: StoredSchedule) -> str:
-    """Return the entity tag: the version and, for a watch, the re-rating job, which changes without a new version."""
+    """Return a schedule's entity tag: its version and, for a watch, the re-rating job, which can change by itself."""
     rerating = () if row.change is None else (row.change.rerating_job_id, row.change.rerating_status)
     return entity_tag(row.id, row.version, *rerating)
 
@@ -93,12 +93,9 @@ async def remove_schedule(schedule_id: str, service: ServiceDependency, caller: 
     response_description="Accepted; `Location` is the job or the suite.",
     responses=returns(ACCEPTED, status=202),
 )
-async def run_schedule(row: OwnSchedule, service: ServiceDependency, caller: Writer, repeat: Repeat) -> Response:
+async def run_schedule(repeat: Repeat, row: OwnSchedule, service: ServiceDependency, caller: Writer) -> Response:
     """Run a schedule now, even if it is paused. Its next time stays the same."""
-    if not await service.database.read(is_known, repeat):
-        # `run_now` itself checks the cool-down
-        await permit(service, caller, target_url=None, count=len(row.orders.jobs))
-
+    await permit(service, caller, target_url=None, count=len(row.orders.jobs))  # `run_now` checks the cool-down
     settings = service.settings
     bounds = Bounds(settings.max_active_jobs, settings.cooldown_s, settings.shortest_schedule_s)
 

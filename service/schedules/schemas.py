@@ -23,7 +23,7 @@ class WatchRequest(RequestModel):
 
 
 def _request_tag(request: object) -> str:
-    """Return the tag by which pydantic chooses the schema of a request (JSON, or a validated object)."""
+    """Return the tag by which pydantic chooses a request's schema: ``watch``, ``rating`` or ``suite``."""
     names = set(request) if isinstance(request, dict) else ()
     if isinstance(request, WatchRequest) or "rating" in names:
         return "watch"
@@ -167,7 +167,7 @@ class ScheduleView(ResponseModel):
 
 
 def last_run_view(made_id: str | None) -> LastRun | None:
-    """Build the view of a run's job or suite, which the id's prefix distinguishes; ``None`` if nothing was made."""
+    """Build the view of the job or suite that a run created, from its id; ``None`` if the run created none."""
     if made_id is None:
         return None
     kind: Literal["job", "suite"] = "suite" if made_id.startswith("sui_") else "job"

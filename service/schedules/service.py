@@ -18,7 +18,7 @@ from store.suites.schedules import Orders, Recurrence, ScheduledRun, job_templat
 
 
 async def prepared_orders(service: Service, caller: Caller, request: AnyRequest) -> Orders:
-    """Validate a schedule's request, and return the jobs that each run adds; problems point into ``request``."""
+    """Validate a schedule's request, and return the jobs that each run adds; problems point into that request."""
     with located("request"):
         if isinstance(request, WatchRequest):
             return await service.database.read(_watch_orders, caller, request)
@@ -53,7 +53,7 @@ def _refuse_secret(order: Order) -> Order:
 
 
 def checked_recurrence(service: Service, cron: str | None, interval_s: int | None) -> Recurrence:
-    """Return a recurrence; raise an error that names `cron` or `interval_s` if its value is invalid or not allowed."""
+    """Return when a schedule runs; raise an error naming `cron` or `interval_s` if it is invalid or too frequent."""
     recurrence = Recurrence(cron, interval_s)
     recurrence.check(service.settings.shortest_schedule_s)
     return recurrence

@@ -38,7 +38,7 @@ def in_limits(estimate: float, low: float, high: float, limit: float) -> SizeInL
 
 
 class RankedService(NamedTuple):
-    """The newest rating of a service. Its rank `place` is ``None`` without a declared, valid letter or an effect.
+    """The newest rating of a service; `place` is its rank (``None`` without a declared, valid letter or an effect).
 
     It has only the values that sort it, because a ranking of a large registry is cached in memory.
     """
@@ -82,10 +82,10 @@ class Ranking:
         return self._by_sort[sort]
 
     def page(self, sort: Sort, text: str | None, start: int, limit: int) -> tuple[int, list[RankedService]]:
-        """Return a page: the index of its first row in the ranking, and at most `limit` rows.
+        """Return a page from index `start` on: the index of its first row in the ranking, and at most `limit` rows.
 
-        With a `text`, the page begins shortly before the first service with this rating id or name; it is empty if
-        there is none.
+        With a `text`, the page begins a few rows above the first service with this rating id, or else with the text
+        in its name; it is empty if there is none.
         """
         rows = self.sorted_by(sort)
         if text is not None:
@@ -150,20 +150,20 @@ def _place_key(service: RankedService) -> tuple[float, int, float, int]:
 
 
 def effect_size(figures: Json | None) -> SizeInLimits | None:
-    """Return the size of a rating's deciding effect; ``None`` if nothing was measured, or its limit is 0."""
+    """Return the deciding effect's size from a rating's `figures`; ``None`` if not measured, or if its limit is 0."""
     if not figures or figures.get("estimate") is None or not figures.get("limit"):
         return None
     return in_limits(figures["estimate"], *effect_interval(figures), figures["limit"])
 
 
 def effect_interval(figures: Json) -> tuple[float, float]:
-    """Return the interval of a deciding effect; if none is known, both ends are the estimate."""
+    """Return the interval of the deciding effect in a rating's `figures`; without it, both ends are the estimate."""
     low, high = figures.get("low"), figures.get("high")
     return (figures["estimate"], figures["estimate"]) if low is None or high is None else (low, high)
 
 
 def effect_name(figures: Json, method: str) -> str:
-    """Return a deciding effect in the words of the method's report; its name if no report of `method` is installed."""
+    """Return a deciding effect as the report of `method` words it; its plain name if no such report is installed."""
     name, hidden = figures["name"], figures["hidden"]
     hidden_document = None if hidden is None else HiddenDocument(hidden, name)
     # the words depend neither on the effect's interval nor on the chance of exceeding the limit
@@ -181,7 +181,7 @@ def model_of(row: ServiceRating) -> str | None:
 
 
 def name_of(row: ServiceRating, *, for_address: bool) -> str:
-    """Return a service's name in page addresses: words of its URL and its key; if not `for_address`, a rating's id."""
+    """Return the name of a service in page addresses: URL in words and key if `for_address`, else the rating's id."""
     if not for_address or row.address is None or row.service is None:
         return row.id
     words = re.sub(r"[^a-z0-9]+", "-", row.address.lower())[:48].strip("-")

@@ -113,7 +113,7 @@ async def get_ranking_feed(
 
 
 async def warm_ranking_cache(service: Service, database: PublicDatabase, tenant: str) -> None:
-    """Compute the first ranking of each kind, so that it is cached before the first request after a start."""
+    """Compute the ranking that is shown first for each kind of service, to cache it before the first request."""
     for kind in Kind:
         await _rank(service, database, tenant, RankingQuery(kind=kind))
 
@@ -133,7 +133,7 @@ async def _read_ranking(
 async def _rank(
     service: Service, database: PublicDatabase, tenant: str, query: RankingQuery
 ) -> tuple[RankingQuery, list[RankedQuestionView], Ranking]:
-    """Return the query with its question (method, attribute) filled in, all questions of its kind, and the ranking."""
+    """Return the query with method and attribute filled in, all such pairs of its kind of service, and the ranking."""
     now = await database.read(read_clock)
     kind = query.kind
     count_questions = partial(services.questions, tenant=tenant, kind=kind)

@@ -169,7 +169,7 @@ class RatedServiceView(ResponseModel):
 
     @classmethod
     def of(cls, rows: Sequence[ServiceRating], standings: Mapping[str, Standing], now: int) -> Self:
-        """Build the view of a service from its ratings, newest first, not all withdrawn, and `standings` by id."""
+        """Build a service's view from its ratings (newest first, not all withdrawn) and their `standings` by id."""
         newest = next(row for row in rows if row.withdrawn_at is None)
         target = newest.target
         series_views = []

@@ -41,7 +41,7 @@ SET_BY_THE_SUITE = ("method", "attribute", "languages")
 
 @dataclass(frozen=True)
 class OmittedCell:
-    """An invalid combination of method, attribute and language, with the reason and the invalid field, if known."""
+    """A combination of method, attribute and language that cannot be rated: why, and the invalid field, if known."""
 
     cell: Cell
     reason: str
@@ -64,7 +64,7 @@ class PlannedCell:
 
 @dataclass(frozen=True)
 class Plan:
-    """The jobs that a suite will create, service by service, and the invalid pairs of service and experiment."""
+    """The jobs that a suite will create, service by service, and the combinations that cannot be rated (`omitted`)."""
 
     request: Json
     targets: tuple[ResolvedTarget, ...]
@@ -75,10 +75,10 @@ class Plan:
 
 
 async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, recurring: bool = False) -> Plan:
-    """Return the orders of a suite's valid combinations; `recurring` as for `rating_order`.
+    """Return the orders for the jobs of a suite's valid cells; `recurring`: the suite is for a schedule.
 
-    Raise `Problem` or `SpecificationError` if a target's description is invalid, there are too many cells, or a name in
-    the request leads to no cell.
+    Raise `Problem` or `SpecificationError` if a target's description is invalid, there are too many cells, or no valid
+    cell has a method, attribute, language or setting that the request names.
     """
     for field in ("methods", "attributes", "languages"):
         if (names := getattr(body, field)) is not None:
@@ -123,7 +123,7 @@ def _refuse_oversize(size: int, *before: Sequence[object]) -> None:
 
 
 def _allowed_cells(body: SuiteRequest, kind: Kind, earlier_count: int) -> list[Cell]:
-    """Return a service's cells (method, attribute, language); refuse too many cells, `earlier_count` included."""
+    """Return a service's cells (method, attribute, language); refuse too many, with `earlier_count` cells of others."""
     cells = [
         Cell(method_name(method), attribute, label=language)
         for method in _requested_methods(body, kind)
@@ -144,7 +144,7 @@ def as_asked(body: SuiteRequest | RatingRequest) -> JsonObject:
 
 
 def _requested_methods(body: SuiteRequest, kind: Kind) -> list[type[AnyMethod]]:
-    """Return the methods that can rate this kind of service, of those that the request names (default: of all)."""
+    """Return those methods that the request names (default: all methods) and that can rate this kind of service."""
     methods_by_name = {method_name(method): method for method in every_method()}
     if body.methods is None:
         return [method for method in every_method() if kind in method.kinds]
@@ -230,7 +230,7 @@ def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Om
 def _path_of_cause(
     body: SuiteRequest, omissions: list[OmittedCell], unused_field: str, index: int | None
 ) -> tuple[str | int, ...]:
-    """Return the path in the request of the setting that made cells invalid, or else of the name that no cell uses."""
+    """Return the request's path to the setting that made cells invalid, or else to the name that no cell uses."""
     if omissions and omissions[0].field:
         field, method = omissions[0].field.split(".")[0], omissions[0].cell.method
         if field in body.settings.get(method, {}):

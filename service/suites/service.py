@@ -12,7 +12,7 @@ from assay.rating.difference import worst_of
 from reports.regulators import METHOD as AUDITED
 from service.container import Service
 from service.http.authentication import Caller
-from service.http.idempotency import Repeatable, is_known, once, store_answer
+from service.http.idempotency import Repeatable, once, store_answer
 from service.http.json import Answer
 from service.http.problems import Problem
 from service.jobs.service import as_rated, count_active, permit, refuse_cooling, too_many_jobs
@@ -25,7 +25,7 @@ from store.jobs.jobs import NewJob
 from store.ratings import ratings
 from store.ratings.ratings import StoredRating
 from store.suites import suites
-from store.suites.suites import Cell, NewSuite, ReusableWork, StoredCell, StoredSuite, SuiteProgress, tally
+from store.suites.suites import Cell, NewSuite, StoredCell, StoredSuite, SuiteProgress, tally
 from store.targets import domains
 
 Ratings = Mapping[str, RatingDocument]
@@ -114,7 +114,7 @@ def _matrix_of_service(
 
 
 def version_of(suite_state: SuiteState, now_s: float) -> str:
-    """Return the entity tag of a profile; it changes with every job, and when a rating expires or is withdrawn."""
+    """Return the entity tag of a profile; it changes when a job changes, or a rating expires or is withdrawn."""
     expired_count = sum(_is_expired(cell, now_s) for cell in suite_state.cells)
     withdrawn_count = sum(cell.withdrawn_at is not None for cell in suite_state.cells)
     return f'W/"{sum(cell.version for cell in suite_state.cells)}-{expired_count}-{withdrawn_count}"'
@@ -188,14 +188,12 @@ async def place_suite(
 
     Each new job counts towards the caller's rate limit, and is refused as in `permit`, or with ``too-many-jobs``.
     """
-    tenant = caller.tenant
-    new_count = await service.database.read(_count_new, tenant, plan, repeat)
-    if new_count:
+    if new_count := await service.database.read(_count_new, plan):
         for target in plan.targets[1:]:  # `permit` checks the first
             await refuse_cooling(service, caller, target.descriptor["base_url"])
         await permit(service, caller, plan.targets[0].descriptor["base_url"], count=new_count)
     answer, placed_suite = await service.database.write(
-        _add_suite, tenant, plan, repeat, show, service.settings.max_active_jobs, waits=bool(wait)
+        _add_suite, caller.tenant, plan, repeat, show, service.settings.max_active_jobs, waits=bool(wait)
     )
     if placed_suite is not None:
         suite, cells, _ = placed_suite.state
@@ -203,7 +201,7 @@ async def place_suite(
             service.dispatcher.ring(job_id)
         if wait and not _all_finished(cells):
             await wait_for_end(service, cells, wait)
-            answer = await service.database.write(_answer_after_wait, suite.id, tenant, repeat, show)
+            answer = await service.database.write(_answer_after_wait, suite.id, caller.tenant, repeat, show)
     return answer
 
 
@@ -227,7 +225,7 @@ def read_suite(c: Connection, suite_id: str, tenant: str) -> SuiteState | None:
 
 
 def read_audits(c: Connection, suite_id: str, tenant: str) -> list[StoredRating] | None:
-    """Read the ratings of recorded decisions of a suite; ``None`` if the tenant has no such suite.
+    """Read a suite's ratings by `outcomes` (of recorded decisions); ``None`` if the tenant has no such suite.
 
     Raise `Problem` if the suite has no cell of this method, or if such a cell has no rating: a file about some of the
     tools or steps would look like a file about all.
@@ -263,24 +261,22 @@ def cancel_jobs_of(c: Connection, suite_id: str, tenant: str) -> list[str] | Non
     return own_jobs
 
 
-def _count_new(c: Connection, tenant: str, plan: Plan, repeat: Repeatable) -> int:
+def _count_new(c: Connection, plan: Plan) -> int:
     """Count the new jobs of a suite; only an estimate, because it reads without a transaction."""
-    if is_known(c, repeat):
-        return 0
-    wanted_jobs, _ = _settle_jobs(plan, _read_reusable(c, tenant, plan))
-    return sum(rating_id is None for _, rating_id in wanted_jobs)
+    return sum(rating_id is None for _, rating_id in _settle_jobs(c, plan)[0])
 
 
 def _add_suite(
     c: Connection, tenant: str, plan: Plan, repeat: Repeatable, show: Show, max_active: int, *, waits: bool
 ) -> tuple[Answer, PlacedSuite | None]:
     def add_jobs_and_suite(c: Connection) -> tuple[Answer, PlacedSuite]:
-        wanted_jobs, job_ids = _settle_jobs(plan, _read_reusable(c, tenant, plan))  # a job id for each cell
+        wanted_jobs, job_ids = _settle_jobs(c, plan)  # a job id for each cell
         new_jobs = [job for job, rating_id in wanted_jobs if rating_id is None]
         _refuse_too_many(c, tenant, new_jobs, max_active)
         domains.check(c, tenant, *(target for job in new_jobs for target in (job.target, job.author)))
         rating_of = ratings.find_all(c, [rating_id for _, rating_id in wanted_jobs if rating_id is not None], tenant)
-        jobs.add_all(c, [(as_rated(job, rating_of.get(rating_id or "")), rating_id) for job, rating_id in wanted_jobs])
+        entries = [(job, rating_of.get(rating_id or "")) for job, rating_id in wanted_jobs]
+        jobs.add_all(c, [(as_rated(job, rating), rating) for job, rating in entries])
         joined_ids = sorted(set(job_ids) - {job.id for job, _ in wanted_jobs})  # jobs of earlier requests
         suite_state = read_suite(c, suites.add(c, _new_suite(tenant, plan, job_ids, joined_ids)).id, tenant)
         assert suite_state is not None  # noqa: S101  the suite was just stored
@@ -294,7 +290,7 @@ def _all_finished(cells: Sequence[StoredCell]) -> bool:
 
 
 def _answer_after_wait(c: Connection, suite_id: str, tenant: str, repeat: Repeatable, show: Show) -> Answer:
-    """Build the answer again after the wait, and store it for repetitions of the request."""
+    """Return an answer that shows the suite after the wait for its end, and store it for repetitions of the request."""
     suite_state = read_suite(c, suite_id, tenant)
     assert suite_state is not None  # noqa: S101  suites are never removed
     answer = show(suite_state)
@@ -302,33 +298,23 @@ def _answer_after_wait(c: Connection, suite_id: str, tenant: str, repeat: Repeat
     return answer
 
 
-def _read_reusable(c: Connection, tenant: str, plan: Plan) -> dict[str, ReusableWork]:
-    digests = {planned_cell.order.job.request_digest for planned_cell in plan.planned}
-    return suites.reusable_work(c, tenant, digests, plan.planned[0].order.age_s)  # all orders of a suite have one age
-
-
-def _settle_jobs(plan: Plan, known_work: dict[str, ReusableWork]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
+def _settle_jobs(c: Connection, plan: Plan) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
     """Return the jobs to add, each with the id of a rating that answers it, if any; and a job's id for each cell."""
+    digests = {planned_cell.order.job.request_digest for planned_cell in plan.planned}
+    order = plan.planned[0].order  # all orders of a suite have the same tenant, age, visibility and callback
+    known_work = suites.reusable_work(c, order.job, digests, order.age_s)
     wanted_jobs: dict[str, tuple[NewJob, str | None]] = {}
     job_ids: list[str] = []
     for planned_cell in plan.planned:
         job = planned_cell.order.job
         work = known_work[job.request_digest]
-        if _joins_running_job(job, work):
-            job_ids.append(str(work.twin_id))
+        if work.rating_id is None and work.twin_id is not None:
+            job_ids.append(work.twin_id)
             continue
-        rating_id = work.rating_id if work.rating_visibility == job.visibility else None
         # two cells with equal requests share one job
-        shared_job, _ = wanted_jobs.setdefault(job.request_digest, (job, rating_id))
+        shared_job, _ = wanted_jobs.setdefault(job.request_digest, (job, work.rating_id))
         job_ids.append(shared_job.id)
     return list(wanted_jobs.values()), job_ids
-
-
-def _joins_running_job(job: NewJob, work: ReusableWork) -> bool:
-    """Return whether to join the unfinished job in `work`: it fits the requested `job`, and no rating answers that."""
-    if work.twin_id is None or work.rating_visibility == job.visibility:
-        return False
-    return work.twin_visibility == job.visibility and job.callback_url in {None, work.twin_callback_url}
 
 
 def _refuse_too_many(c: Connection, tenant: str, new_jobs: Sequence[NewJob], limit: int) -> None:

@@ -126,7 +126,7 @@ async def probe_described_target(
 
 
 @router.post("/{target_id}/probe", **JOB_PLACED)
-async def probe_target(row: OwnTarget, service: ServiceDependency, caller: TargetWriter, placing: Placing) -> Response:
+async def probe_target(placing: Placing, row: OwnTarget, service: ServiceDependency, caller: TargetWriter) -> Response:
     """Test a target without rating it: reachability, latency, and order and completeness of its answers.
 
     The probe is a job. With `Prefer: wait=N` the answer is 200 with the result if it ends in time.
@@ -139,7 +139,7 @@ async def probe_target(row: OwnTarget, service: ServiceDependency, caller: Targe
 async def _new_target(
     service: Service, tenant: str, target_id: str, body: TargetDescription, previous: StoredTarget | None = None
 ) -> NewTarget:
-    """Return a target to store, validated with the secret in `body` or in `previous`; a new secret is encrypted."""
+    """Return a target to store, validated with the secret in `body`, which is encrypted, or in `previous`."""
     described_target = resolve_description(body)
     descriptor = await with_links(service, tenant, described_target.descriptor)
     if previous is not None and previous.sealed_secret is not None:

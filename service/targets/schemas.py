@@ -89,7 +89,7 @@ class NewestLetterView(ResponseModel):
 
     @classmethod
     def of(cls, row: NewestRating | None) -> Self | None:
-        """Build the view of a rating; ``None`` for ``None``."""
+        """Build the view of a rating; ``None`` without a rating."""
         return None if row is None else cls.from_row(row, href=f"/v1/ratings/{row.id}", rated_at=iso(row.created_at))
 
 

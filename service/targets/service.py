@@ -44,7 +44,7 @@ class ResolvedTarget:
 async def resolve_target(
     service: Service, caller: Caller, request: TargetDescription | TargetReference, *path: str | int
 ) -> ResolvedTarget:
-    """Return the target of a request, saved or described, after checking its description.
+    """Return the target that a request names by its id or describes, after checking its description.
 
     Raise `Problem` if there is no such target, or its description is invalid; the problem points into the part of the
     request body at `path`, by default ``target``.
@@ -64,7 +64,7 @@ async def checked_target(
 
 
 async def find_target(service: Service, caller: Caller, request: TargetDescription | TargetReference) -> ResolvedTarget:
-    """Return the target of a request, saved or described, without checking it; an unknown id is refused."""
+    """Return the target that a request names by id or describes, without checking it; an unknown id is refused."""
     if isinstance(request, TargetDescription):
         return resolve_description(request)
     row = await service.database.read(targets.find, request.id, caller.tenant)
@@ -116,13 +116,13 @@ async def check_uploaded(service: Service, tenant: str, target: Json) -> None:
 
 
 def check_language_model(author: ResolvedTarget) -> None:
-    """Refuse an author that is not a language model; the error names the field ``kind``."""
+    """Refuse an author (a service that writes test sentences) that is no language model; the error names ``kind``."""
     if (kind := author.descriptor["kind"]) != Kind.LANGUAGE_MODEL:
         raise SpecificationError(f"an author must be a language-model, not a {kind}", "kind")
 
 
 def check_rated(target: Json) -> None:
-    """Refuse to rate a service that can only be an author; the error names the field ``protocol``."""
+    """Refuse to rate a service that only makes images and answers no question; the error names ``protocol``."""
     if target["protocol"] in ONLY_AUTHORS:
         reason = f"{target['protocol']} makes images and answers no question; it can be the author of a job"
         raise SpecificationError(reason, "protocol")
@@ -151,7 +151,7 @@ def _names_target(link: object) -> bool:
 
 
 def _full_link(link: Json, saved_targets: Mapping[str, StoredTarget], field: str, *, saved: bool) -> JsonObject:
-    """Insert the description of the saved target that a link names; errors name the link's `field`."""
+    """Return a link with the description of the saved target that it names; errors name the link's `field`."""
     row = saved_targets.get(link["id"])
     if row is None:
         raise SpecificationError(f"no target has the id {link['id'][:80]!r}; POST /v1/targets saves one", f"{field}.id")

@@ -133,7 +133,7 @@ async def rows_of(service: Service, tenant: str, reference: str, *, rng: np.rand
 
 
 async def trials_of(service: Service, tenant: str, reference: str, *, field: str = "upload") -> list[JsonObject]:
-    """Read uploaded trials for a job (`store.formats.choice_rows.read_trials`)."""
+    """Read an upload of trials (choices of a model or of people) by id or digest; `field` is named in errors."""
     upload = await find_upload(service, tenant, reference, "trials", field=field)
     rows: list[JsonObject] = await _run_on_content(service, upload, "trials", media_type=upload.media_type)
     return rows
@@ -152,7 +152,7 @@ async def decisions_of(service: Service, upload: StoredUpload, columns: NamedDec
 async def find_upload(
     service: Service, tenant: str, reference: str, purpose: str, *, field: str = "upload"
 ) -> StoredUpload:
-    """Return the tenant's upload with an id or digest for a purpose; the error for an unknown upload names `field`."""
+    """Return the tenant's upload with this id or digest, and this purpose; if there is none, an error names `field`."""
     upload = await service.database.read(uploads.find, reference, tenant, purpose)
     if upload is None:
         article = "an" if purpose == "embedding" else "a"
@@ -172,7 +172,7 @@ async def _run_on_content(service: Service, upload: StoredUpload, task: str, **a
 
 
 async def _run_task(task: str, file: BinaryIO, **arguments: object) -> Any:
-    """Run a task of `store.formats.child`: in a child process, unless the file is small and not compressed."""
+    """Run a task of `store.formats.child` on a file; in a child process, unless the file is small and uncompressed."""
     size = file.seek(0, os.SEEK_END)
     is_small = arguments.get("media_type") not in PACKED and size <= SMALL_BYTES
     work = partial(TASKS[task], file, **arguments) if is_small else partial(run_limited, task, file, **arguments)

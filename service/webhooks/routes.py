@@ -11,7 +11,7 @@ from assay.document import JsonObject
 from service.container import Service, ServiceDependency
 from service.http.authentication import Caller, WebhookWriter
 from service.http.conditional import entity_tag
-from service.http.idempotency import Repeat, Repeatable, answer_once, once
+from service.http.idempotency import Fingerprint, Repeat, Repeatable, answer_once, once
 from service.http.json import Answer, StrictRoute, read_json, tagged, write_json
 from service.http.openapi.responses import CONFLICT, LOCATION, TAGGED, created, leads_to, returns
 from service.http.problems import Problem, existing, removed
@@ -46,7 +46,7 @@ WEBHOOK_LINKS = leads_to(
 
 @router.post("", **created(NewWebhookView, "Created.", WEBHOOK_LINKS))
 async def create_webhook(
-    body: WebhookDescription, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
+    body: WebhookDescription, service: ServiceDependency, caller: WebhookWriter, repeat: Fingerprint
 ) -> Response:
     """Create a webhook. Its secret is shown in this answer and never again.
 
@@ -109,7 +109,7 @@ async def remove_webhook(webhook_id: str, service: ServiceDependency, caller: We
 
 @router.post("/{webhook_id}/rotate", response_model=NewWebhookView, responses=TAGGED)
 async def rotate_webhook(
-    row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
+    row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter, repeat: Fingerprint
 ) -> Response:
     """Replace the secret of an endpoint. The new secret is shown in this answer only; the old signs 24 more hours.
 
@@ -140,7 +140,7 @@ async def enable_webhook(webhook_id: str, service: ServiceDependency, caller: We
 
 
 def queues_delivery(description: str) -> JsonObject:
-    """Return the arguments of a route that answers with a delivery that it has queued."""
+    """Return FastAPI's arguments for a route that answers 202 with the delivery that it has queued."""
     return {
         "status_code": 202,
         "response_model": DeliveryView,
@@ -150,7 +150,7 @@ def queues_delivery(description: str) -> JsonObject:
 
 
 @router.post("/{webhook_id}/ping", **queues_delivery("A notice of type `ping` is queued."))
-async def ping_webhook(row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat) -> Response:
+async def ping_webhook(repeat: Repeat, row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter) -> Response:
     """Send a test notice to an endpoint, regardless of its event types."""
 
     def ping(c: Connection) -> Answer:
@@ -174,7 +174,7 @@ async def get_delivery(delivery_id: str, row: OwnWebhook, service: ServiceDepend
 
 @router.post("/{webhook_id}/deliveries/{delivery_id}/redeliver", **queues_delivery("Queued again."))
 async def redeliver(
-    delivery_id: str, row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter, repeat: Repeat
+    repeat: Repeat, delivery_id: str, row: OwnWebhook, service: ServiceDependency, caller: WebhookWriter
 ) -> Response:
     """Send a delivery again, under the same `webhook-id`, to the current address of its endpoint."""
 
@@ -186,7 +186,7 @@ async def redeliver(
 
 
 def _current_public_key(c: Connection) -> PublicKey | None:
-    """Return the current signing key; ``None`` before the first key is created."""
+    """Return the public part of the current signing key; ``None`` before the first key is created."""
     return next((key for key in signing.all_keys(c) if key.retired_at is None), None)
 
 
@@ -206,7 +206,7 @@ def _require_enabled(row: Webhook | None, webhook_id: str) -> Webhook:
 
 
 def _stored_answer(c: Connection, row: Webhook, *, status: int = 200, headers: dict[str, str] | None = None) -> Answer:
-    """Return the answer for an endpoint with a new secret, without the secret, because answers are stored."""
+    """Return an answer that shows an endpoint with a new secret, but not the secret, because answers are stored."""
     key = _current_public_key(c)
     view = NewWebhookView(**WebhookView.of(row, key).model_dump(), secret=None)
     return Answer(status, write_json(view), {**(headers or {}), "ETag": _etag(row, key)})
@@ -215,7 +215,7 @@ def _stored_answer(c: Connection, row: Webhook, *, status: int = 200, headers: d
 async def _with_secret(
     service: Service, caller: Caller, repeat: Repeatable, work: Callable[[Connection], Answer]
 ) -> Response:
-    """Call `work` once per Idempotency-Key, and add the secret to the answer if it was not replaced meanwhile."""
+    """Call `work` once per Idempotency-Key; add the endpoint's secret to the answer, unless it has been replaced."""
     answer, _ = await service.database.write(once, repeat, lambda c: (work(c), None))  # None: nothing else is created
     document = read_json(answer.body)
     row = await service.database.read(webhooks.find, document["id"], caller.tenant)

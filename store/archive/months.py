@@ -35,7 +35,7 @@ Export = Callable[[StoredRating], bytes]
 
 
 def archive(database: Database, before_ms: int, location: str, export: Export) -> Iterator[list[places.Archived]]:
-    """Move observations of jobs that finished before a time to files in `location`; yield each file's moved jobs."""
+    """Move observations of jobs that ended before `before_ms` into files in `location`; yield the jobs of each file."""
     last_id = ""
     while True:
         with database.read() as c:
@@ -53,7 +53,7 @@ def archive(database: Database, before_ms: int, location: str, export: Export) -
 
 
 def restore(database: Database, month: str) -> int:
-    """Move a month's archived observations back to the database; return their number. Raises as `Archived.rows`."""
+    """Move a month's archived observations back to the database; return their number. Raise as `Archived.rows`."""
     query = select(archived).where(archived.c.month == month).order_by(archived.c.job_id).limit(1)
     restored_count = 0
     while True:
@@ -79,7 +79,7 @@ def database_size(c: Connection, *, compact: bool = False) -> int:
 
 
 def _next_month_and_job_ids(c: Connection, last_id: str, before_ms: int) -> tuple[str, list[str]]:
-    """Return a month (``2026-01``) and the next ids, up to `JOBS_A_FILE`, of its jobs to archive; no ids at the end."""
+    """Return a month (``2026-01``) and the next `JOBS_A_FILE` or fewer ids of its jobs to archive; no ids: end."""
     has_rows = exists().where(observations.c.job_id == jobs.c.id)  # false if they are archived already
     query = select(jobs.c.id, jobs.c.created_at).where(jobs.c.id > last_id, jobs.c.finished_at < before_ms, has_rows)
     rows = c.execute(query.order_by(jobs.c.id).limit(JOBS_A_FILE)).all()
@@ -138,7 +138,7 @@ def _rows_as_json(c: Connection, job_id: str) -> list[str]:
 
 
 def _verified_row_count(c: Connection, job: places.Archived) -> int:
-    """Count the rows of a job; raise `CertificateError` if the rows in its archive file differ."""
+    """Count a job's rows in the database; raise `CertificateError` if they differ from those in its archive file."""
     rows = _rows_as_json(c, job.job_id)
     if [json.dumps(row) for row in job.rows()] != rows:
         raise CertificateError(f"{job.file} does not have the observations of {job.job_id}; nothing was deleted")

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 @contextmanager
 def _open_bucket(location: str) -> Iterator[tuple[ModuleType, object]]:
-    """Yield the module obstore, and its store for ``s3://…`` with the keys and endpoint in ``AWS_…`` variables."""
+    """Yield the package obstore, and its client of the bucket ``s3://…``, configured by the variables ``AWS_…``."""
     try:
         import obstore.store
     except ImportError:
@@ -86,7 +86,7 @@ class Archived:
     size: int
 
     def rows(self) -> list[JsonObject]:
-        """Read the rows; raise `EvidenceArchived` if they cannot be read, or were altered."""
+        """Read the job's rows from the file; raise `EvidenceArchived` if they cannot be read, or were altered."""
         problem = ", which was altered"
         try:
             tar_members = read(self.location, self.file, self.start, self.size)

@@ -170,7 +170,7 @@ def random_seed() -> int:
 
 
 def random_nonce() -> str:
-    """Return a random text (nonce) that is hashed with an experiment and a seed to commit to them."""
+    """Return a random text (nonce) that keeps the published hash of an experiment and a seed from being guessed."""
     return secrets.token_hex(16)
 
 

@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 def open_data_folder(folder: Path) -> None:
     """Create the data directory, make files of this process private, and repair permissions of an older version.
 
-    Files that cannot be changed, such as another user's, stay as they are. A warning counts these and repaired files.
+    Another user's files cannot be repaired. A warning states how many files were repaired, and how many were not.
     """
     os.umask(0o077)
     folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)

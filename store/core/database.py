@@ -166,7 +166,7 @@ class AsyncDatabase:
 
 
 class _PostgresBackend:
-    """Postgres over asyncpg; a function whose caller is cancelled is rolled back."""
+    """Runs functions on Postgres (asyncpg); a function is rolled back if the task that waits for it is cancelled."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._writer = engine
@@ -208,7 +208,7 @@ class _PostgresBackend:
 
 
 class _SqliteBackend:
-    """SQLite: `READING_THREADS` threads read, another writes. A function whose caller is cancelled runs to its end."""
+    """Runs functions on SQLite: `READING_THREADS` threads read, one writes; a running function is never cancelled."""
 
     def __init__(self, database: Database, read_wait_s: float, write_wait_s: float) -> None:
         self._database = database
@@ -243,7 +243,7 @@ class _SqliteBackend:
 
 
 class _Slots:
-    """Limit of the functions that use a connection at once; further functions wait, and fail after `wait_s` seconds."""
+    """Limits how many functions use a connection at once; further functions wait, and fail after `wait_s` seconds."""
 
     def __init__(self, count: int, wait_s: float, reason: str) -> None:
         self._free_slots, self._wait_s, self._reason = asyncio.Semaphore(count), wait_s, reason

@@ -238,7 +238,7 @@ POSTGRES_REASONS: Mapping[str, str] = {
 
 
 def execute_if_writable(c: Connection, statement: Update) -> None:
-    """Execute an UPDATE that a read makes in passing; do nothing if the database cannot serve it now."""
+    """Execute an UPDATE that may be skipped, such as of a time of last use; do nothing if the database cannot serve."""
     try:
         c.execute(statement)
     except exc.DBAPIError as error:
@@ -253,7 +253,7 @@ def as_unavailable(error: BaseException) -> StoreUnavailable | None:
 
 
 def _unavailable_reason(error: BaseException) -> str | None:
-    """Return the reason (of `RETRY_AFTER_S`) why the database cannot serve; ``None`` if the error is a defect."""
+    """Return the reason (a key of `RETRY_AFTER_S`) why the database cannot serve; ``None`` if the error is a defect."""
     if isinstance(error, exc.TimeoutError):
         return "busy"
     if not isinstance(error, exc.DBAPIError):

@@ -25,7 +25,7 @@ RETRY_AFTER_S: Mapping[str, int] = {
 
 
 class StoreUnavailable(StoreError):
-    """The database cannot serve now, for a reason of `RETRY_AFTER_S`: HTTP 503 with Retry-After."""
+    """The database cannot serve now, for a `reason` (a key of `RETRY_AFTER_S`): HTTP 503 with Retry-After."""
 
     code = "store-unavailable"
 
@@ -37,8 +37,8 @@ class StoreUnavailable(StoreError):
 class SchemaMismatch(StoreError):
     """The database has another schema version than this code needs; the process does not start.
 
-    `unwritable` is the reason (of `StoreUnavailable`) why the database cannot be migrated. An `unreleased` schema is
-    older than the first migration.
+    `unwritable` is the reason (a key of `RETRY_AFTER_S`) why the database cannot be migrated, if it cannot. With
+    `unreleased`, the schema is older than the first migration.
     """
 
     code = "schema-mismatch"
@@ -108,7 +108,7 @@ class SigningUnavailable(StoreError):
 
 
 class OtherHead(StoreError):
-    """A witness is asked to extend a log from another size than `size`, the latest that it has cosigned: HTTP 409."""
+    """A log sends a witness its growth from another size than `size`, the last that was cosigned: HTTP 409."""
 
     code = "other-head"
 
@@ -118,7 +118,7 @@ class OtherHead(StoreError):
 
 
 class NotAnExtension(StoreError):
-    """A log's new tree is not proven to begin with the entries that its witness has cosigned: HTTP 422."""
+    """There is no valid proof that a log still begins with the entries that this witness has cosigned: HTTP 422."""
 
     code = "checkpoint-inconsistent"
 
@@ -181,7 +181,7 @@ class TooManyWebhooks(StoreError):
 
 
 class WatchUnfit(StoreError):
-    """A rating cannot be watched for changes of its service, at least not now: HTTP 409."""
+    """A rating cannot be watched now (its questions repeated, to notice that the service changed): HTTP 409."""
 
     code = "schedule-unfit"
 
@@ -225,7 +225,7 @@ class PublishedForGood(StoreError):
 
 
 class HoldsPeople(StoreError):
-    """A rating must not be published, because readers could then learn small counts of people from it: HTTP 409."""
+    """A rating that counts people must stay private, because readers could learn small counts from it: HTTP 409."""
 
     code = "holds-people"
 
@@ -255,7 +255,7 @@ class BeyondTheLog(StoreError):
 
 
 class RatingsRefused(StoreError):
-    """A host refuses to be rated: HTTP 409, or the end of a job.
+    """A host refuses to be rated: HTTP 409 for a request; a job of such a host fails.
 
     `who` is ``"file"`` (its file at the URL `where`) or ``"owner"`` (its verified owner, at the API's path `where`).
     """

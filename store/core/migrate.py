@@ -58,7 +58,7 @@ def upgrade(url: str) -> None:
 def upgrade_if_writable(url: str) -> str | None:
     """Migrate as `upgrade`; a database that cannot be written is accepted if it is at `head` already.
 
-    Return the reason (of `StoreUnavailable`) why the database cannot be written; ``None`` if it can be written. Raise
+    Return the reason (in `StoreUnavailable`) why the database cannot be written; ``None`` if it can be written. Raise
     `SchemaMismatch` if the database has another version, and `StoreUnavailable` if it cannot be read, or another
     process holds a lock.
     """

@@ -32,7 +32,7 @@ _TYPE_ENDINGS = (
 
 
 def plain_message(error: Mapping[str, Any], valid_names: Iterable[str] = ()) -> str:
-    """Return the message of an invalid field from pydantic's `error`; `valid_names` are the fields of its object."""
+    """Return a plain message for pydantic's `error` about a field; `valid_names` are the field names allowed there."""
     error_type, context = str(error["type"]), error.get("ctx") or {}
     match error_type:
         case "unexpected_keyword_argument" | "extra_forbidden":

@@ -65,7 +65,7 @@ class Rows(list[T]):
 
 
 def limit_rows(rows: Iterable[RowMapping], build: Callable[[RowMapping], T]) -> Rows[T]:
-    """Return a page of built rows; it ends, with `cut` set, where their total `weight` exceeds `MOST_WEIGHT`."""
+    """Return rows, converted by `build`, as a page; it is `cut` where their total `weight` exceeds `MOST_WEIGHT`."""
     page, total_weight = Rows[T](), 0
     for row in rows:
         page.append(build(row))
@@ -175,7 +175,7 @@ def holds(c: Connection, column: ColumnElement[str], *texts: str) -> ColumnEleme
 
 
 def about_target(table: Table, q: str | None, kind: str | None) -> list[ColumnElement[bool]]:
-    """Return the conditions that a row's ``target`` is of a kind, and has `q` in its name or address; ``None``: any."""
+    """Return conditions: a row's ``target`` is of this `kind`, and its name or address contains `q` (``None``: any)."""
     conditions: list[ColumnElement[bool]] = []
     if kind is not None:
         conditions.append(json_part(table.c.target, "kind") == kind)

@@ -28,8 +28,8 @@ PREFIX = "crp"
 class Rules:
     """The specification that the items of a corpus follow.
 
-    `version` is ``None`` if words were sent directly. `digest` is that of the saved specification or, without it, of
-    the words. `words` are kept as JSON, because readers of the corpus may not see its owner's specifications.
+    If the request contained the words instead of naming a saved specification, `version` is ``None``, and `digest` is
+    that of the words. `words` is a copy as JSON, because readers of a shared corpus cannot read the specification.
     """
 
     name: str
@@ -70,7 +70,7 @@ class StoredCorpus(NewCorpus):
 
     @property
     def reference(self) -> str:
-        """Text by which an experiment refers to this state of the corpus: ``id@version``."""
+        """Text by which an experiment refers to this version of the corpus: ``id@version``."""
         return f"{self.id}@{self.version}"
 
 
@@ -136,10 +136,10 @@ def sizes(c: Connection, ids: Sequence[str]) -> dict[str, int]:
 def change(
     c: Connection, corpus_id: str, tenant: str, changes: Mapping[str, str], version: int | None = None
 ) -> StoredCorpus | None:
-    """Change fields and increment the version; ``None`` if the tenant has no such corpus or `version`.
+    """Change fields of a corpus, if it still has this `version` (``None``: any), and increment the version.
 
-    Only the name, licence, citation, description and visibility may change: the items were validated against the other
-    fields.
+    Return ``None`` if the tenant has no such corpus, or it has another version. Only the name, licence, citation,
+    description and visibility may change: the items were validated against the other fields.
     """
     return ROWS.change(c, corpus_id, tenant, changes, version=version)
 

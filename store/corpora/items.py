@@ -124,7 +124,7 @@ def page(
 ) -> list[StoredItem]:
     """List the items of a corpus in order, after position `after` (0: from the start).
 
-    `q` is contained in the text or in a picture's term, ignoring case; `term` equals one of an item's terms.
+    Filters: `q` is contained in the text or in a picture's term, ignoring case; `term` equals one of an item's terms.
     """
     columns = corpus_items.c
     filters = equal(corpus_items, source=source)
@@ -137,7 +137,7 @@ def page(
 
 
 def counts(c: Connection, corpus_id: str) -> list[tuple[str | None, str, int]]:
-    """Count a corpus's items by term (a sentence's: its attribute term) and source; list (term, source, number)."""
+    """Count a corpus's items by source and term (of a sentence, its attribute term); list (term, source, number)."""
     term = func.coalesce(corpus_items.c.attribute_term, corpus_items.c.term)
     query = select(term, corpus_items.c.source, func.count()).where(*_present_conditions(corpus_id))
     return [tuple(row) for row in c.execute(query.group_by(term, corpus_items.c.source).order_by(term))]
@@ -162,7 +162,7 @@ def sentences_of_rules(
 
 
 def authored_before(c: Connection, tenant: str, kind: str, terms: Collection[str], limit: int) -> list[StoredItem]:
-    """List items that author services made for some terms, in the tenant's own corpora of `kind`, oldest first."""
+    """List items for some terms, written or drawn by a service, in the tenant's own corpora of `kind`, oldest first."""
     term = corpus_items.c.term if kind == "images" else corpus_items.c.attribute_term
     filters = [*equal(corpora_table, tenant=tenant, kind=kind), term.in_(terms), corpus_items.c.source == "written"]
     return _list_oldest_first(c, filters, limit)
@@ -213,7 +213,7 @@ def remove(c: Connection, corpus_id: str, tenant: str, ids: Sequence[str]) -> in
 
 
 def _columns_of_edit(item: StoredItem, new_item: NewItem, edited_at: int) -> JsonObject:
-    """Return columns that record a changed text: its source and former texts; no columns if the text is the same."""
+    """Return the columns that record that a text was edited (`source`, `provenance`); none if the text is the same."""
     if item.text is None or item.text == new_item.text:
         return {}
     former_text = {"text": item.text, "source": item.source, "at": iso(edited_at)}

@@ -33,13 +33,13 @@ def new_item(item: CorpusItem, provenance: Json) -> NewItem:
 
 
 def as_item(sentence: Sentence, words: StereotypeWords, provenance: Json) -> NewItem | str:
-    """Convert a sentence to an item with its terms and counterpart; if it breaks the rules, return why."""
+    """Convert a sentence to an item with its terms and counterpart; if it does not follow `words`, return why."""
     item = item_of(sentence, words)
     return item if isinstance(item, str) else new_item(item, provenance)
 
 
 def author_of(description: Json) -> JsonObject:
-    """Return the facts about an author service that the provenance of its items has: name, host, protocol, model."""
+    """Return what a generated item records about the service that made it: its name, host, protocol and model."""
     # the part before @ may be a password; an author without an address is named by its protocol
     host = urlsplit(str(description.get("base_url") or "")).netloc.rpartition("@")[2] or description["protocol"]
     model = (description.get("settings") or {}).get("model")
@@ -49,9 +49,9 @@ def author_of(description: Json) -> JsonObject:
 def rules_for(
     c: Connection, tenant: str, words: StereotypeWords, specification_names: str | Sequence[str] | None
 ) -> tuple[Rules, str]:
-    """Return the saved specification with exactly these words, as the rules of a corpus, and its language.
+    """Return the rules of a corpus of these words (the saved specification that has exactly them) and their language.
 
-    Specifications with one of the `specification_names`, or with the name of the words, are compared. If none has these
+    The specifications called `specification_names` or `words.name` are compared with the words. If none has these
     words, return rules without a version, and ``"en"``.
     """
     references = [specification_names] if isinstance(specification_names, str) else specification_names or ()
@@ -65,7 +65,7 @@ def rules_for(
 
 
 def with_stored_material(c: Connection, tenant: str, method: AnyMethod) -> AnyMethod:
-    """Add items that the tenant's corpora have already to an experiment whose items an author is to generate."""
+    """Return an experiment whose items a second service must make, with suitable items from the tenant's corpora."""
     authored_items = stored_material(c, tenant, method.references().authored)
     return method.with_references(LoadedMaterial(authored=authored_items)) if any(authored_items) else method
 
@@ -73,12 +73,12 @@ def with_stored_material(c: Connection, tenant: str, method: AnyMethod) -> AnyMe
 def stored_material(
     c: Connection, tenant: str, requests: Sequence[AuthoredItems]
 ) -> tuple[tuple[CorpusItem, ...], ...]:
-    """Read the items that the tenant's corpora have for each request to an author; none if the request forbids it."""
+    """Read, for each request to make items, those that the tenant's corpora have already; none if it forbids reuse."""
     return tuple(_stored_items(c, tenant, request) if request.reuse else () for request in requests)
 
 
 def _stored_items(c: Connection, tenant: str, request: AuthoredItems) -> tuple[CorpusItem, ...]:
-    """Read the tenant's sentences with exactly the words of a request; without words, authored items for its terms."""
+    """Read the tenant's items for a request: sentences by exactly its words or, if it has none, items for its terms."""
     if request.words is None:
         stored_items = authored_before(c, tenant, request.kind, request.terms, MOST_ITEMS)
     else:

@@ -132,7 +132,7 @@ def add_version(c: Connection, tenant: str, specification: Specification) -> tup
 
 
 def remove(c: Connection, tenant: str, name: str) -> bool:
-    """Remove all versions of a tenant's specification, and their words; return false if there is none."""
+    """Remove all versions of a tenant's specification, including their words; return false if it does not exist."""
     quota.subtract_size(c, specifications, tenant, *_present_conditions(tenant), specifications.c.name == name)
     statement = update(specifications).where(*_present_conditions(tenant), specifications.c.name == name)
     statement = statement.values(removed_at=now_ms(), words={})
@@ -140,13 +140,13 @@ def remove(c: Connection, tenant: str, name: str) -> bool:
 
 
 def dump_words(words: AnyWords) -> JsonObject:
-    """Convert words to a JSON object."""
+    """Convert the words of a specification to a JSON object."""
     document: JsonObject = _type_adapter(words.kind).dump_python(words, mode="json")
     return document
 
 
 def read_words(kind: str, document: Json) -> AnyWords:
-    """Build words of a kind from the JSON object of `dump_words`."""
+    """Build the words of a specification of this kind from the JSON object that `dump_words` returns."""
     words: AnyWords = _type_adapter(kind).validate_python(dict(document))
     return words
 

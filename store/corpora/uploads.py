@@ -91,7 +91,7 @@ def add(
 
 
 def find(c: Connection, reference: str, tenant: str, purpose: str | None = None) -> StoredUpload | None:
-    """Read a tenant's newest upload with an id or content digest and, if given, a `purpose`; ``None`` without any."""
+    """Read a tenant's newest upload with this id or content digest (and `purpose`, if given); ``None`` if none fits."""
     has_reference = or_(uploads.c.id == reference, uploads.c.digest == reference)
     query = select(uploads).where(uploads.c.tenant == tenant, has_reference, *equal(uploads, purpose=purpose))
     return one_row(c, query.order_by(uploads.c.created_at.desc(), uploads.c.id.desc()).limit(1), StoredUpload)

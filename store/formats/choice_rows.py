@@ -28,7 +28,7 @@ Group = tuple[str | None, str, float]
 
 
 def inspect(file: BinaryIO, media_type: str) -> JsonObject:
-    """Validate trials and summarise them.
+    """Validate a table of trials (which of two cues was chosen, for a concept at a level), and summarise it.
 
     The result has the numbers of ``rows``, ``trials``, ``concepts``, ``levels`` and ``subjects`` (``None`` without that
     column), and the ``lowest`` and ``highest`` level.
@@ -51,10 +51,10 @@ def inspect(file: BinaryIO, media_type: str) -> JsonObject:
 
 
 def read_trials(file: BinaryIO, media_type: str) -> list[JsonObject]:
-    """Read validated trials as counts.
+    """Read validated trials, and count how often the second of two cues was chosen.
 
-    Each entry has ``subject`` (if given), ``concept``, ``level``, ``chose_second`` and ``trials``. There is one entry
-    for each subject, concept and level, in the order of the file.
+    Each entry has ``subject`` (if there is that column), ``concept``, ``level``, ``chose_second`` (the count) and
+    ``trials``. There is one entry for each subject, concept and level, in the order of the file.
     """
     file.seek(0)
     _, groups = _group_choices(file, media_type)

@@ -172,7 +172,7 @@ class ColumnTally:
 
     @property
     def has_groups(self) -> bool:
-        """Whether a number has signs between thousands, by the column's decimal sign."""
+        """Whether any number has signs between its thousands, such as ``1,234`` if the decimal sign is the point."""
         return self.decimal_sign is not None and self._has_groups[self.decimal_sign]
 
     def ambiguous_number(self, *, european: bool) -> str | None:
@@ -258,7 +258,7 @@ def notes_of(tallies: Sequence[ColumnTally], columns: Sequence[Column]) -> Itera
 
 
 def _value_counts(count_of: dict[Any, int], text_of: Mapping[Any, str]) -> list[dict[str, Any]] | None:
-    """Return `Column.values`: value, count and, if it is not ``str(value)``, text; ``None`` for many or long values."""
+    """Return `Column.values` (value, count and, unless ``str(value)``, text); ``None`` for many or long values."""
     if len(count_of) > MOST_LISTED or any(isinstance(value, str) and len(value) > LONGEST_LISTED for value in count_of):
         return None
     return [

@@ -102,7 +102,7 @@ def _digest_of_file(file: BinaryIO) -> str:
 
 
 def _code_rows(rows: TableFile, codings: Sequence[_Coding], on_rows: Callable[[int], None] | None) -> array[int]:
-    """Read all rows, and code the cells of the used columns; return the number of the line of each row."""
+    """Read all rows, and add the cells of the used columns to `codings`; return the number of each row's line."""
     lines = array("i")
     numbered_rows: Iterable[tuple[int, Sequence[Field]]] = rows
     for line, row in numbered_rows:
@@ -117,7 +117,7 @@ def _code_rows(rows: TableFile, codings: Sequence[_Coding], on_rows: Callable[[i
 
 
 class _Coding:
-    """A column as codes, one for each different text, or number without `max_values`; code 0 is an empty cell."""
+    """A column as codes: 0 for an empty cell, else one for each different text or, without `max_values`, number."""
 
     def __init__(self, name: str, column_index: int, max_values: int | None) -> None:
         self.name, self.column_index, self._max_values = name, column_index, max_values
@@ -135,12 +135,12 @@ class _Coding:
 
     @property
     def cells(self) -> list[Field]:
-        """The different texts (and numbers), each at the index that is its code."""
+        """The different cells, each at the index that is its code."""
         return list(self._code_of)
 
     @property
     def all_codes(self) -> Integers:
-        """Codes of all rows, in their order."""
+        """Codes of the column's cells, in the order of the rows."""
         return np.frombuffer(self.codes, dtype=np.int32).astype(np.int64)
 
 

@@ -250,7 +250,7 @@ def _word2vec_blocks(file: BinaryIO) -> Iterator[tuple[list[str], NDArray[np.flo
 
 
 def _read_header(file: BinaryIO) -> tuple[int | None, int]:
-    """Read the header ``words dims``; if there is none, go back to the start and return ``(None, 0)``."""
+    """Read the first line if it has the numbers (of words, of dimensions); else go back and return ``(None, 0)``."""
     start = file.tell()
     numbers = file.readline(64).split()  # a header is shorter than 64 bytes
     if len(numbers) == 2 and all(number.isdigit() and len(number) < 10 for number in numbers):
@@ -272,8 +272,8 @@ def _numbered_lines(file: BinaryIO, *, has_header: bool) -> Iterator[tuple[int, 
 
 
 def _parse_line(text: str, line_number: int, dims: int) -> tuple[str, list[float]]:
-    """Split a line into its word and its numbers; ``dims=0`` means that the length of vectors is not known yet."""
-    parts = text.replace("\t", " ").rsplit(" ", dims) if dims else text.replace("\t", " ").split()
+    """Split a line at blanks and tabs into its word and its numbers; ``dims=0``: the length is not known yet."""
+    parts = " ".join(filter(None, text.replace("\t", " ").split(" "))).rsplit(" ", dims or -1)
     if len(parts) < 2 or (dims and len(parts) != dims + 1):
         needed = f"{dims:,} numbers" if dims else "numbers"
         raise Unreadable(f"a word and {needed} are needed, but the line has {len(parts):,} parts", line=line_number)

@@ -98,7 +98,7 @@ def read_image(content: bytes) -> ImageFacts:
 
 
 def read_whole_image(file: BinaryIO) -> JsonObject:
-    """Validate an image in this process, and return the fields of its facts."""
+    """Validate an image in this process, and return its `ImageFacts` as a JSON object."""
     return asdict(_read_in_this_process(file.read()))
 
 

@@ -45,7 +45,7 @@ _CHILDREN = BoundedSemaphore(MOST_CHILDREN)
 
 
 def run_limited(task: str, file: BinaryIO, **arguments: object) -> Any:
-    """Run a task of `store.formats.child` on a file, and return its result.
+    """Run a task of `store.formats.child` on a file, in a child process with limits, and return its result.
 
     The file is on disk, and is read from its start; `arguments` are JSON values for the task.
 

@@ -101,7 +101,7 @@ def read_rows(
 
 
 def _tally(tallies: Sequence[ColumnTally], rows: Iterator[Sequence[Field]]) -> tuple[int, list[list[str]]]:
-    """Count the cells of all rows; return the number of rows, and the first rows as texts."""
+    """Add the cells of all rows to `tallies`, by column; return the number of rows, and the first rows as texts."""
     row_count, first_rows = 0, []
     for row in rows:
         row_count += 1

@@ -166,7 +166,7 @@ class Workbook:
         return meaning_by_style
 
     def _shared_texts(self, part: str) -> Iterator[str]:
-        """Yield the shared texts; the pronunciation of Japanese texts is left out."""
+        """Yield the texts to which cells refer by their index; the pronunciation of Japanese texts is left out."""
         complete_texts: list[str] = []
         text, is_in_text, is_phonetic = "", False, False
 
@@ -291,7 +291,7 @@ class Sheet:
 
     # ------------------------------------------------------------------------ rows and cells
     def _begin_row(self, attributes: Attributes) -> int:
-        """Begin a row; return the number of digits of its number, with which references of its cells (``B12``) end."""
+        """Begin a row; return how many digits its row number has, so that ``B12`` can be split into column and row."""
         number = _parse_integer(attributes["r"]) if "r" in attributes else self._row_number + 1
         if not self._row_number < number <= MOST_ROWS:
             _refuse_damaged(f"row {number} comes after row {self._row_number}")

@@ -29,9 +29,9 @@ class HostWait:
 
 
 def admit(c: Connection, job: Job, hosts: Collection[str], cooldown_s: float) -> HostWait | None:
-    """Allow a job to call all of its hosts (for ever), and return ``None``; otherwise return the wait for a host.
+    """Allow a job, for good, to call its hosts, and return ``None``; if a host cools down, return the longest wait.
 
-    `cooldown_s` is the cool-down of each host after a rating, in seconds. Call this in a transaction that writes.
+    A host cools down for `cooldown_s` seconds after a rating. Call this in a transaction that writes.
     """
     cooldown_ms = round(cooldown_s * 1000)
     waits: list[HostWait] = []
@@ -67,13 +67,13 @@ def _wait_for_host(c: Connection, job: Job, host: str, cooldown_ms: int) -> list
 
 
 def _requested_earlier(job: Job) -> list[ColumnElement[bool]]:
-    """Return the conditions that a waiting job is of another tenant, and was requested earlier than `job`."""
+    """Return the conditions that a row of `jobs` is unfinished, of another tenant, and requested earlier than `job`."""
     earlier = or_(jobs.c.created_at < job.created_at, and_(jobs.c.created_at == job.created_at, jobs.c.id < job.id))
     return [jobs.c.status.in_(UNFINISHED), jobs.c.tenant != job.tenant, earlier]
 
 
 def _separate_rating(job: Job) -> ColumnElement[bool]:
-    """Return the condition that an admitted job counts apart from `job`: it is another tenant's, or ended before it."""
+    """Return the condition that `job` waits after an admitted job: of another tenant, or ended before its request."""
     return or_(jobs.c.tenant != job.tenant, and_(jobs.c.finished_at.is_not(None), jobs.c.finished_at < job.created_at))
 
 

@@ -31,8 +31,8 @@ NO_LIMIT = 2**31 - 1  # the largest INTEGER of a database
 class Share:
     """Maximum number of running jobs of a tenant.
 
-    `max_jobs` is the maximum; ``None`` stands for three quarters of all slots, at least 1. `slots` is a lower bound on
-    the number of all slots, for an embedded worker, which is not registered (`register`).
+    `max_jobs` is the maximum; ``None``: three quarters of all slots (jobs that all workers can run at once), at least
+    1. `slots` is the smallest number of slots to assume: a worker in the service's own process is not registered.
     """
 
     max_jobs: int | None = NO_LIMIT
@@ -149,7 +149,7 @@ QUEUE = jobs.alias("queue")
 
 
 def jobs_before(tenant: ColumnElement[str], *earlier: ColumnElement[bool]) -> ScalarSelect[int]:
-    """Return a subquery that counts a tenant's queued jobs with these conditions on `QUEUE`, up to `MOST_COUNTED`."""
+    """Return a subquery: how many of a tenant's queued jobs (`QUEUE`) meet `earlier`, counted up to `MOST_COUNTED`."""
     earlier_jobs = select(QUEUE.c.id).where(QUEUE.c.status == "queued", QUEUE.c.tenant == tenant, *earlier)
     return select(func.count()).select_from(earlier_jobs.limit(MOST_COUNTED).subquery()).scalar_subquery()
 
@@ -177,7 +177,7 @@ class QueueState:
     """By tenant, for up to `MOST_COUNTED`: number of due jobs (at most `MOST_COUNTED`), and start of its latest job."""
 
     def position(self, tenant: str, jobs_ahead: int) -> int:
-        """Return the position of a tenant's job with `jobs_ahead` jobs of the tenant before it.
+        """Return the position in the queue of a tenant's job that `jobs_ahead` jobs of the same tenant precede.
 
         1 is the next job; `MOST_COUNTED` + 1 is any later position.
         """
@@ -198,7 +198,7 @@ MOST_RUNNING = 1000
 
 
 def _due_by_tenant() -> Select[tuple[str, int, int]]:
-    """Return a query for tenants with queued jobs, their due jobs (up to `MOST_COUNTED`), and their latest start."""
+    """Return a query for (tenant, number of due jobs up to `MOST_COUNTED`, last start) of tenants with queued jobs."""
     tenants, due_jobs = _waiting_tenants().limit(MOST_COUNTED).subquery("tenants"), jobs.alias("due")
     jobs_to_count = select(due_jobs.c.id).where(due_jobs.c.status == "queued", due_jobs.c.next_run_at <= now_ms())
     jobs_to_count = jobs_to_count.where(due_jobs.c.tenant == tenants.c.tenant).limit(MOST_COUNTED).correlate(tenants)
@@ -238,7 +238,7 @@ def starts_in_s(tenant: str, jobs_ahead: int, position: int, queue: QueueState, 
 
 
 def _wait_s(jobs_ahead: int, running: Sequence[RunningJob], slots: int, mean_s: float | None) -> float | None:
-    """Return the seconds until a slot of `slots` is free for a job after `jobs_ahead` others; ``None`` if unknown."""
+    """Return the seconds until one of `slots` slots is free for a job after `jobs_ahead` others; ``None``: unknown."""
     free_slots = slots - len(running)
     if jobs_ahead < free_slots:
         return 0.0

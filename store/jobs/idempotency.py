@@ -20,8 +20,7 @@ KEPT_H = 24
 """Hours for which a response is kept."""
 
 IN_FLIGHT_S = 120
-"""Seconds after which a request without a recorded response counts as lost and can be sent again."""
-
+"""Seconds after which a request without a final response counts as lost."""
 
 RequestState = Literal["new", "in-flight", "mismatch"]
 """State of a request without a recorded response: it is new (execute it, then call `complete`), it is being executed
@@ -38,19 +37,9 @@ class Replay:
 
 
 def begin(
-    c: Connection,
-    scope: str,
-    key: str,
-    payload_digest: str,
-    *,
-    kept_h: float = KEPT_H,
-    in_flight_s: float = IN_FLIGHT_S,
+    c: Connection, scope: str, key: str, payload_digest: str, kept_h: float = KEPT_H, in_flight_s: float = IN_FLIGHT_S
 ) -> RequestState | Replay:
-    """Register a request, and return its state or the recorded response.
-
-    `scope` joins tenant, method and path; equal keys in other scopes are independent. A response is kept for `kept_h`
-    hours. After `in_flight_s` seconds, a request without a response counts as lost.
-    """
+    """Register a request, and return its state or the recorded response; the parameters are those of `find`."""
     values = {"scope": scope, "key": key, "payload_digest": payload_digest, "began_at": now_ms()}
     no_response = {"status": None, "headers": None, "body": None}
     statement = insert_into(c, idempotency)
@@ -61,23 +50,32 @@ def begin(
     )
     if c.execute(insert_or_replace.returning(idempotency.c.key)).one_or_none() is not None:
         return "new"
-    row = c.execute(select(idempotency).where(*_same_key(scope, key))).mappings().one_or_none()
-    if row is None:  # the row was deleted (by `purge`) between the two statements
-        return "in-flight"
+    state = find(c, scope, key, payload_digest, kept_h, in_flight_s)
+    return "in-flight" if state == "new" else state  # "new": `purge` deleted the row between the two statements
+
+
+def find(
+    c: Connection, scope: str, key: str, payload_digest: str, kept_h: float = KEPT_H, in_flight_s: float = IN_FLIGHT_S
+) -> RequestState | Replay:
+    """Return the state of a request or its recorded response, without registering it.
+
+    `scope` joins tenant, method and path; equal keys in other scopes are independent. A response is kept for `kept_h`
+    hours. A request without a final response counts as lost after `in_flight_s` seconds: the earlier one then stands.
+    """
+    is_lost = (idempotency.c.began_at <= now_ms() - round(in_flight_s * 1000)).label("is_lost")
+    query = select(idempotency, is_lost).where(*_same_key(scope, key), ~_is_expired(kept_h, in_flight_s))
+    row = c.execute(query).mappings().one_or_none()
+    if row is None:
+        return "new"
     if row["payload_digest"] != payload_digest:
         return "mismatch"
-    if row["status"] is None:
+    if row["body"] is None or (row["status"] is None and not row["is_lost"]):
         return "in-flight"
-    return Replay(row["status"], row["body"], row["headers"])
+    return Replay(row["status"] or 202, row["body"], row["headers"])  # 202: the response before the end of the work
 
 
-def is_known(c: Connection, scope: str, key: str) -> bool:
-    """Whether a request with this key is registered, with or without a response."""
-    return c.execute(select(idempotency.c.key).where(*_same_key(scope, key))).one_or_none() is not None
-
-
-def complete(c: Connection, scope: str, key: str, status: int, body: bytes, headers: Mapping[str, str]) -> None:
-    """Record the response of a request, which repeated requests will get."""
+def complete(c: Connection, scope: str, key: str, status: int | None, body: bytes, headers: Mapping[str, str]) -> None:
+    """Record the response of a request; with ``status=None``, its response so far: it waits for the end of its work."""
     response = update(idempotency).where(*_same_key(scope, key), idempotency.c.status.is_(None))
     c.execute(response.values(status=status, body=body, headers=dict(headers)))
 
@@ -102,5 +100,5 @@ def _same_key(scope: str, key: str) -> list[ColumnElement[bool]]:
 
 
 def _is_expired(kept_h: float, in_flight_s: float) -> ColumnElement[bool]:
-    is_abandoned = and_(idempotency.c.status.is_(None), idempotency.c.began_at <= now_ms() - round(in_flight_s * 1000))
+    is_abandoned = and_(idempotency.c.body.is_(None), idempotency.c.began_at <= now_ms() - round(in_flight_s * 1000))
     return or_(idempotency.c.began_at <= now_ms() - round(kept_h * 3_600_000), is_abandoned)

@@ -30,6 +30,7 @@ from store.jobs import fair_order
 from store.jobs.tables import events as event_rows
 from store.jobs.tables import jobs
 from store.quota import quota
+from store.ratings.ratings import StoredRating, sentences
 from store.ratings.tables import ratings
 from store.targets import domains
 from store.webhooks.outbox import add_notice, notice_row
@@ -52,7 +53,7 @@ class Event:
 
 
 def append(c: Connection, job_id: str, type: str, data: Json, *, fence: int) -> None:  # noqa: A002
-    """Append an event of claim number `fence` (0: none). The caller has locked the job, so that ids are in order."""
+    """Append an event under the claim number `fence` (0: no claim). The caller has locked the job: ids are in order."""
     c.execute(insert(event_rows).values(job_id=job_id, type=type, data=dict(data), fence=fence, at=now_ms()))
 
 
@@ -235,9 +236,9 @@ class ExistingWork:
     """Ratings and jobs that may answer a new request, and the load of its tenant."""
 
     rating_id: str | None
-    """Newest rating of an equal request that is neither too old nor expired nor withdrawn."""
+    """Newest rating of an equal request and visibility that is neither too old nor expired nor withdrawn."""
     twin_id: str | None
-    """Newest unfinished job of an equal request, unless it is being cancelled."""
+    """Newest unfinished job of an equal request that `joinable` admits."""
     active: int
     """Number of the tenant's unfinished jobs, counted up to the parameter `max_active` of `existing_work`."""
     own_before: int
@@ -249,20 +250,28 @@ class ExistingWork:
 _tenant = bindparam("by_tenant", type_=AnyText())
 _digest = bindparam("digest", type_=AnyText())
 _age_ms = bindparam("age_ms", type_=BigInteger)
+_visibility, _callback_url = bindparam("visibility", type_=AnyText()), bindparam("callback_url", type_=AnyText())
+
+
+def joinable(visibility: Any, callback_url: Any) -> list[ColumnElement[bool]]:
+    """Return the conditions that a request can join a job: unfinished, as visible, and with its callback, if any."""
+    has_callback = jobs.c.callback_url.is_not_distinct_from(func.coalesce(callback_url, jobs.c.callback_url))
+    is_unfinished = and_(jobs.c.status.in_(UNFINISHED), jobs.c.cancel_requested.is_(False))
+    return [is_unfinished, jobs.c.visibility == visibility, has_callback]
+
 
 _rating_id = (
     select(ratings.c.id)
     .where(ratings.c.tenant == _tenant, ratings.c.request_digest == _digest, _age_ms > 0)  # 0: none is wanted
     .where(ratings.c.created_at >= now_ms() - _age_ms, ratings.c.expires_at > now_ms())
-    .where(ratings.c.withdrawn_at.is_(None))
+    .where(ratings.c.withdrawn_at.is_(None), ratings.c.visibility == _visibility)
     .order_by(ratings.c.created_at.desc(), ratings.c.id.desc())
     .limit(1)
     .scalar_subquery()
 )
 _twin_id = (
     select(jobs.c.id)
-    .where(jobs.c.tenant == _tenant, jobs.c.request_digest == _digest)
-    .where(jobs.c.status.in_(UNFINISHED), jobs.c.cancel_requested.is_(False))
+    .where(jobs.c.tenant == _tenant, jobs.c.request_digest == _digest, *joinable(_visibility, _callback_url))
     .order_by(jobs.c.created_at.desc(), jobs.c.id.desc())
     .limit(1)
     .scalar_subquery()
@@ -291,14 +300,17 @@ _EXISTING_WORK = select(
 )
 
 
-def existing_work(c: Connection, tenant: str, request_digest: str, max_age_s: int, max_active: int) -> ExistingWork:
-    """Read what may answer a request, and its tenant's load. Ratings are at most `max_age_s` old (0: no ratings)."""
-    values = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": max_active}
+def existing_work(c: Connection, job: RequestedWork, max_age_s: int, max_active: int) -> ExistingWork:
+    """Read what answers the request of a job, and its tenant's load. Ratings are at most `max_age_s` old (0: none)."""
+    values = {"by_tenant": job.tenant, "digest": job.request_digest, "age_ms": max_age_s * 1000, "most": max_active}
+    values |= {"visibility": job.visibility, "callback_url": job.callback_url}
     return ExistingWork(*c.execute(_EXISTING_WORK, values).one())
 
 
-def own_before(c: Connection, job: Job) -> int:
-    """Count the queued jobs that precede a queued job of the same tenant, up to `MOST_COUNTED`."""
+def own_before(c: Connection, job: Job) -> int | None:
+    """Count its tenant's queued jobs before a queued job, up to `MOST_COUNTED`; ``None`` if the job is not queued."""
+    if job.status != "queued":
+        return None
     values = {"by_tenant": job.tenant, "next_run_at": job.next_run_at, "job_id": job.id}
     return int(c.execute(_OWN_BEFORE, values).scalar_one())
 
@@ -342,30 +354,25 @@ _INSERT = (
 
 _INSERT_ANSWERED = _INSERT.values(finished_at=now_ms())
 
-_QUEUED_COLUMNS: dict[str, Any] = {"status": "queued", "stage": "queued"}
+_QUEUED_COLUMNS: dict[str, Any] = {"status": "queued", "stage": "queued", "rating_id": None}
 # the job asks nothing, because an existing rating answers it
 _ANSWERED_COLUMNS: dict[str, Any] = {"status": "succeeded", "stage": "rated", "nonce": None, "commitment": None}
 
 
-def add(c: Connection, new_job: NewJob) -> Job:
-    """Add a queued job, due at once; the reconciler finds its row and dispatches it."""
-    return add_all(c, [(new_job, None)])[0]
+def add(c: Connection, new_job: NewJob, rating: StoredRating | None = None) -> Job:
+    """Add a queued job, due at once, which the reconciler dispatches; or one that an existing rating answers."""
+    return add_all(c, [(new_job, rating)])[0]
 
 
-def add_finished(c: Connection, new_job: NewJob, rating_id: str) -> Job:
-    """Add a job that an existing rating answers: it has succeeded already; write its webhook notice."""
-    return add_all(c, [(new_job, rating_id)])[0]
-
-
-def add_all(c: Connection, entries: Sequence[tuple[NewJob, str | None]]) -> list[Job]:
+def add_all(c: Connection, entries: Sequence[tuple[NewJob, StoredRating | None]]) -> list[Job]:
     """Add several jobs, in a number of statements that does not depend on the number of jobs.
 
-    Each job comes with the id of an existing rating that answers it, or ``None`` to queue it. The result has the
-    same order.
+    Each job comes with the existing rating that answers it (it has succeeded already, and its webhook notice is
+    written), or ``None`` to queue it. The result has the same order.
     """
     rows = [
-        columns_of(new_job) | {"rating_id": rating_id} | (_QUEUED_COLUMNS if rating_id is None else _ANSWERED_COLUMNS)
-        for new_job, rating_id in entries
+        columns_of(new_job) | (_ANSWERED_COLUMNS | {"rating_id": rating.id} if rating else _QUEUED_COLUMNS)
+        for new_job, rating in entries
     ]
     for tenant in sorted({row["tenant"] for row in rows}):  # sorted, so that two transactions cannot deadlock
         quota.add_job_size(c, tenant, quota.size_of_jobs(row for row in rows if row["tenant"] == tenant))
@@ -373,20 +380,29 @@ def add_all(c: Connection, entries: Sequence[tuple[NewJob, str | None]]) -> list
     for statement, status_columns in ((_INSERT, _QUEUED_COLUMNS), (_INSERT_ANSWERED, _ANSWERED_COLUMNS)):
         if batch := [row for row in rows if row["status"] == status_columns["status"]]:
             jobs_by_id.update((row["id"], job_from(**row)) for row in c.execute(statement, batch).mappings())
-    new_jobs = [jobs_by_id[new_job.id] for new_job, _ in entries]
+    new_jobs = [(jobs_by_id[new_job.id], rating) for new_job, rating in entries]
     if new_jobs:
-        c.execute(insert(event_rows), [_first_event(job) for job in new_jobs])
-    if finished_jobs := [job for job in new_jobs if job.finished]:
-        notices = [notice_row(job.id, f"job.{job.status}", _end_facts(job), job.created_at) for job in finished_jobs]
+        c.execute(insert(event_rows), [_first_event(job, rating) for job, rating in new_jobs])
+    if answered := [(job, rating) for job, rating in new_jobs if rating is not None]:
+        because = sentences(c, [rating.id for _, rating in answered])
+        facts = [(job, success_facts(job, rating, because.get(rating.id))) for job, rating in answered]
+        notices = [notice_row(job.id, "job.succeeded", data, job.created_at) for job, data in facts]
         c.execute(insert(outbox_table), notices)
-    return new_jobs
+    return [job for job, _ in new_jobs]
 
 
-def _first_event(job: Job) -> JsonObject:
+def _first_event(job: Job, rating: StoredRating | None) -> JsonObject:
     """Return the row of the first event of a new job: it is queued, or answered by an existing rating."""
-    facts = {"kind": job.kind} | ({"rating_id": job.rating_id} if job.finished else {"expected": job.expected})
+    facts = {"kind": job.kind} | ({"expected": job.expected} if rating is None else letter_facts(rating))
     return {"job_id": job.id, "type": job.status, "data": facts, "fence": 0, "at": job.created_at}
 
 
-def _end_facts(job: Job) -> JsonObject:
-    return {"job_id": job.id, "kind": job.kind, "status": job.status, "rating_id": job.rating_id}
+def letter_facts(rating: StoredRating) -> JsonObject:
+    """Return the facts about a rating in the event that ends its job."""
+    return {"rating_id": rating.id, "letter": rating.letter, "declared": rating.declared}
+
+
+def success_facts(job: Job, rating: StoredRating, because: str | None) -> JsonObject:
+    """Return the facts of the notice that a job has ended with a rating, or was answered by an earlier one."""
+    facts = {"job_id": job.id, "kind": job.kind, "status": "succeeded", "target_url": rating.target_url}
+    return {**facts, **letter_facts(rating), "because": because, "requester": rating.requested}

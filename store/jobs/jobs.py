@@ -30,7 +30,6 @@ from store.jobs.job import (
     NewJob,
     add,
     add_all,
-    add_finished,
     claimable,
     end_cancelled,
     end_failed,
@@ -82,7 +81,7 @@ def mark_dispatched(c: Connection, ids: Sequence[str]) -> None:
 
 
 def release_orphans(c: Connection) -> int:
-    """End every lease; return the number of leases. Call this only when the database's only process starts."""
+    """End the leases of all running jobs; return their number. Only for the start of the database's only process."""
     return c.execute(update_job(lease_until=now_ms(), dispatched_at=None).where(jobs.c.status == "running")).rowcount
 
 
@@ -111,7 +110,7 @@ def _can_start(share: Share) -> ColumnElement[bool]:
 
 
 def count_stranded(c: Connection, age_s: float, share: Share = UNLIMITED) -> int:
-    """Count dispatched jobs that workers could have claimed for `age_s` seconds: due, and allowed by `share`."""
+    """Count announced jobs that no worker has claimed within `age_s` seconds, although they are due and in `share`."""
     claimable_since = case((jobs.c.status == "running", jobs.c.lease_until), else_=jobs.c.next_run_at)
     long_due = claimable_since <= now_ms() - round(age_s * 1000)
     is_dispatched = jobs.c.dispatched_at.is_not(None)

@@ -81,9 +81,9 @@ def claim_next(
 ) -> Claim | None:
     """Claim the job whose lease expired first; if there is none, the next job in the fair order (`fair_order`).
 
-    `job_id` is the job that a message announced. If a job with an expired lease is claimed instead, or a job
-    without a message, `job_id` is announced again. Jobs with expired leases come first, because their own messages are
-    behind those of all waiting jobs. See `claim` for the other parameters.
+    `job_id` is the job that a message announced; the worker may get another. `job_id` is announced again if that other
+    job has an expired lease or no message of its own, or if no job can start. Jobs with expired leases come first,
+    because their own messages are behind those of all waiting jobs. See `claim` for the other parameters.
     """
     _serialise_claims(c)
     has_expired = and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms())
@@ -126,7 +126,7 @@ def _serialise_claims(c: Connection) -> None:
 
 
 def _announce_again(c: Connection, job_id: str, new_claim: Claim | None) -> None:
-    """Have the reconciler announce a queued job again, if its message led to the claim of another job, or of no job."""
+    """Have the queued job `job_id` announced again, if the worker that got its message claimed another job, or none."""
     if new_claim is None or new_claim.job.id != job_id:
         queued_job = select(jobs.c.id).where(jobs.c.id == job_id, jobs.c.status == "queued")
         unlocked_job = queued_job.where(jobs.c.dispatched_at.is_not(None)).with_for_update(skip_locked=True)

@@ -253,5 +253,5 @@ def _stored_observation(row: RowMapping) -> StoredObservation:
 
 
 def observation_in(row: RowMapping | JsonObject) -> Observation:
-    """Return the observation in a row, whose `reply` has the value and the failure."""
+    """Return the observation that a row stores; its column ``reply`` has the value of the reply, or the failure."""
     return Observation.from_json({"unit": row["unit"], "ask": row["ask"], "copied": row["copied"], **row["reply"]})

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from assay.document import Json
 from store.jobs import observations
-from store.jobs.job import Job, append, end, end_cancelled, end_failed, update_job
+from store.jobs.job import Job, append, end, end_cancelled, end_failed, letter_facts, success_facts, update_job
 from store.jobs.leases import CHANGING, Claim, hold, updated_job
 from store.jobs.observations import LedgerEntry
 from store.jobs.tables import jobs
@@ -63,11 +63,8 @@ def finish(c: Connection, claim: Claim, rating: NewRating) -> str:
     """
     job = hold(c, claim)
     stored_rating = ratings.add(c, rating, job.id)
-    facts = {"rating_id": stored_rating.id, "letter": stored_rating.letter, "declared": stored_rating.declared}
-    end(c, job, "succeeded", facts, stage="rated", rating_id=stored_rating.id)
-    url = stored_rating.target_url
-    notice = {"job_id": job.id, "kind": job.kind, "status": "succeeded", "target_url": url, **facts}
-    add_notice(c, job.id, "job.succeeded", {**notice, "because": rating.because, "requester": stored_rating.requested})
+    end(c, job, "succeeded", letter_facts(stored_rating), stage="rated", rating_id=stored_rating.id)
+    add_notice(c, job.id, "job.succeeded", success_facts(job, stored_rating, rating.because))
     if stored_rating.visibility != "private":
         publish_new_rating(c, stored_rating)
     announce_letter_change(c, stored_rating, job.experiment)

@@ -50,7 +50,7 @@ def _compile_for_sqlite(element: Any, compiler: Any, **options: Any) -> str:  # 
 
 
 def counted_sizes(table: Table) -> list[ColumnElement[int]]:
-    """Return an SQL expression for the bytes of each counted column; the values of an integer column are sizes."""
+    """Return an SQL expression for the bytes of each counted column; an integer column holds a number of bytes."""
     columns = [table.c[name] for name in table.info["counted"]]
     return [column if isinstance(column.type, Integer) else byte_length(column) for column in columns]
 
@@ -123,7 +123,7 @@ def _json_size(value: object) -> int:
 
 
 def _add_to_count(c: Connection, tenant: str, kind: str, size: int, *, own_shard: bool = False) -> None:
-    """Add bytes to the tenant's count of a kind or, with `own_shard`, to this connection's own count of it."""
+    """Add bytes to the tenant's count of a kind; with `own_shard`, to a part of it that few connections change."""
     shard = func.pg_backend_pid() % SHARDS if own_shard and c.dialect.name == "postgresql" else 0
     statement = insert_into(c, stored_bytes).values(tenant=tenant, kind=kind, bytes=size, shard=shard)
     new_count = {"bytes": stored_bytes.c.bytes + statement.excluded.bytes}

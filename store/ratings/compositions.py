@@ -24,7 +24,7 @@ CANDIDATES = 25
 
 @dataclass(frozen=True)
 class NewComposition:
-    """Fields of a new composition; its document has no ``id`` and ``created_at`` yet."""
+    """A new composition (a chain of services with its inferred letter); its document lacks ``id``, ``created_at``."""
 
     tenant: str
     visibility: str
@@ -55,7 +55,7 @@ def add(c: Connection, new_composition: NewComposition) -> StoredComposition:
 
 
 def find(c: Connection, composition_id: str, tenant: str | None) -> StoredComposition | None:
-    """Read a composition of the tenant, or a public or unlisted one; return ``None`` for any other.
+    """Read a composition of the tenant, or a public or unlisted composition; return ``None`` for any other.
 
     Other tenants can read it only while they can read every rating that it shows.
     """
@@ -85,10 +85,10 @@ def latest_of_targets(
 ) -> dict[str, StoredRating]:
     """Read the rating that counts for each target, by the target's id, among ratings that were not withdrawn.
 
-    A rating belongs to a target if its request named the target's id, or if the rated service has the same description
-    (`digests` has its digest by target id). The tenant's own ratings come first, then public ratings that stand for
-    their address, by class of requester (`store.ratings.standing`). Of the first class with ratings, the newest counts.
-    Ratings of uploads count only for a target without an address.
+    A rating is of a target if its request named the target's id, or if the rated service has the same description
+    (`digests` has its digest, by target id). The newest rating by the tenant counts; if there is none, the newest of
+    the most trusted class of requesters, among public ratings that a look-up by address may return
+    (`store.ratings.standing`). Ratings of uploads count only for a target without an address.
     """
     targets_by_id = {target.id: target for target in stored_targets}
     if not targets_by_id:

@@ -15,7 +15,7 @@ from store.ratings.tables import ratings
 
 @dataclass(frozen=True)
 class Step:
-    """A rating, and the tenant's previous rating by the same method for the same attribute that was not withdrawn.
+    """A rating, and its tenant's previous rating by the same method for the same attribute, without withdrawn ones.
 
     `previous` is ``None`` for the first rating and for a withdrawn rating.
     """
@@ -38,8 +38,8 @@ def of_url(
 ) -> list[Step]:
     """List ratings of an address, public ones and the tenant's own, newest first, including withdrawn ones.
 
-    `whose` is ``mine`` (the tenant's own), ``all``, or ``address``: those that stand for the address, match the filters
-    and come from the most trusted class of requesters among them (`store.ratings.standing`). ``tenant=None`` lists only
+    `whose` is ``mine`` (the tenant's own), ``all``, or ``address``: those that a look-up by address may return, and
+    only by the most trusted class of requesters that made any (`store.ratings.standing`). ``tenant=None`` lists only
     public ratings. The page starts after the rating ``before = (created_at, id)``.
     """
     lookup = of_address(target_url, tenant, whose)
@@ -81,7 +81,7 @@ def _read_steps(
     """Read a page in two statements: pairs of ids (a rating and its predecessor), then the ratings.
 
     Only the ratings with the lowest `rank` are listed. A rating's predecessor has the same tenant: ratings of two
-    tenants do not show a change of the service. Withdrawn ratings are neither given a predecessor nor taken as one.
+    tenants do not show a change of the service. Withdrawn ratings have no predecessor and are never predecessors.
     """
     rank = literal(0) if rank is None else rank
     series = (ratings.c.method, ratings.c.attribute, ratings.c.tenant, ratings.c.withdrawn_at.is_not(None))

@@ -29,9 +29,9 @@ _NEWEST_IS_WITHDRAWN: ColumnElement[int] = func.first_value(ratings.c.withdrawn_
 
 @dataclass(frozen=True)
 class DatedRating:
-    """A rating, if any, with its standing and the time of the query (milliseconds since 1970; 0 without a rating).
+    """A rating, if any, with its `Standing` (who requested it); `at` is the time of the query, in ms since 1970.
 
-    `objects` says whether the owner of the host objects to the rating.
+    `objects` says whether the owner of the host objects to the rating. Without a rating, `at` is 0.
     """
 
     rating: StoredRating | None = None
@@ -98,7 +98,7 @@ def _read_newest(c: Connection, id_query: Select[tuple[str]], *ranks: ColumnElem
 def _rating_from_row(
     *, read_at: int, owner: str | None, objects: bool | None, since: int | None, **row: Any
 ) -> DatedRating:
-    """Build a `DatedRating`; `objects`: the host's owner objects; `since`: time of a change that a watch noticed."""
+    """Build a `DatedRating`; `owner` is the tenant that owns the host, `since` the time of a noticed change, if any."""
     rating = StoredRating(**row)
     changed_since = None if since is None else iso(since)
     current_standing = replace(standing.standing(rating, owner), changed_since=changed_since)

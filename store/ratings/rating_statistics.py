@@ -29,10 +29,10 @@ def distribution(
     model: str | None = None,
     part: Conditions = WHOLE,
 ) -> Counter[tuple[str, str, str, str]]:
-    """Count ratings by (kind, attribute, method, letter): the newest of each service, method and attribute.
+    """Count, by (kind, attribute, method, letter), the newest rating of each service, method and attribute.
 
-    Only valid public ratings count. If a service has an address, they must stand for it, and come from the most trusted
-    class of requesters that have rated the address (`store.ratings.standing`). `part` are conditions of `part_after`.
+    Only valid public ratings count; of a service with an address, only those that a look-up by address may return, by
+    the most trusted class of requesters that rated it (`store.ratings.standing`). `part` are further conditions.
     """
     columns, owners = service_ratings.c, current_owners()
     requester_class = standing.rank(owners.c.tenant, service_ratings)

@@ -44,9 +44,9 @@ State = Literal["standing", "withdrawn", "all"]
 class NewRating:
     """Fields of a new rating.
 
-    `rating` is complete, without `id`, `rated_at`, `expires_at` and `requester`; it expires after `valid_for_s`
-    seconds. `description` says how the service was described (`store.ratings.standing`). `public` is the form of
-    `rating` that is signed and that others see; ``None`` if this is `rating` itself (`assay.experiment.Method.masked`).
+    `rating` lacks only `id`, `rated_at`, `expires_at` and `requester`; it expires after `valid_for_s` seconds.
+    `description` says how the request described the service (`store.ratings.standing`). `public` is the form of
+    `rating` without small counts of people, which is signed and shown to others; ``None`` if that is `rating` itself.
     """
 
     tenant: str
@@ -64,8 +64,8 @@ class NewRating:
 class Summary(RatingFacts):
     """A rating's row without its document, for lists.
 
-    `requester`, `host_proved` and `description` are facts at the time of the rating; ``None`` for ratings of earlier
-    versions, and `host_proved` for targets without an address.
+    `requester` and `host_proved` are as in `Standing`, but at the time of the rating. They and `description` are
+    ``None`` if an old version of Assay made the rating; `host_proved` also for a target without an address.
     """
 
     job_id: str
@@ -76,7 +76,7 @@ class Summary(RatingFacts):
 
     @property
     def requested(self) -> JsonObject | None:
-        """The facts about the request, as the rating's document has them; ``None`` if they are not known."""
+        """Who requested the rating and how, as in its document (``requester``); ``None`` if that is not known."""
         if self.requester is None:
             return None
         return {"role": self.requester, "host_proved": self.host_proved, "description": self.description}
@@ -96,9 +96,9 @@ class Summary(RatingFacts):
 
 @dataclass(frozen=True, kw_only=True)
 class StoredRating(Summary):
-    """A rating's row. `document` never changes; `shown` is its current form; `address` is normalised.
+    """A rating's row. `document` never changes; `shown` adds the present visibility; `address` is normalised.
 
-    `document` is signed and public. `unmasked` is the owner's form of it, if `document` masks counts of people.
+    `document` is the signed form for others. If it masks counts of people, `unmasked` is the form for its tenant.
     """
 
     target_url: str
@@ -108,17 +108,17 @@ class StoredRating(Summary):
     unmasked: JsonObject | None = None
 
     def seen_by(self, tenant: str | None) -> StoredRating:
-        """Return the rating that a tenant may see: with the unmasked document for its owner, never to be cached."""
+        """Return the rating as a tenant may see it: with the unmasked document for its own tenant; never cache that."""
         return self if self.unmasked is None or tenant != self.tenant else replace(self, document=self.unmasked)
 
     @property
     def is_unmasked(self) -> bool:
-        """Whether `document` is the unmasked form, which only the owner may read."""
+        """Whether `document` is the unmasked form, which only the rating's own tenant may read."""
         return self.unmasked is not None and self.document is self.unmasked
 
     @cached_property
     def rating(self) -> RatingDocument:
-        """`document` as a `RatingDocument`, with the components of its method."""
+        """`document`, parsed as a `RatingDocument` with components of the classes of its method."""
         return rating_of(self.document)
 
     @property
@@ -187,7 +187,7 @@ def add(c: Connection, new_rating: NewRating, job_id: str) -> StoredRating:
 
 
 def _add_ranking_row(c: Connection, row: StoredRating, figures: JsonObject) -> None:
-    """Store a rating's columns and `figures` that rankings of services need, unless its target has no digest."""
+    """Store, for rankings of services, columns of a rating and its `figures`; nothing if its target has no digest."""
     if (service := service_key(row.target)) is None:
         return
     copied_columns = ("method", "attribute", "tenant", "visibility", "description", "host", "address", "created_at")
@@ -212,7 +212,7 @@ def service_key(target: Mapping[str, Any]) -> str | None:
 
 
 def key_of_digest(digest: str) -> str:
-    """Return the key of a service whose description has a digest."""
+    """Return the key of the service whose description has this digest: its first `KEY_DIGITS` digits."""
     return digest.removeprefix("sha256:")[:KEY_DIGITS]
 
 
@@ -356,10 +356,10 @@ def latest(
 ) -> list[StoredRating]:
     """List the newest rating of an address for each method, attribute and model, the newest first.
 
-    The tenant's own and all public ratings are considered if they stand for the address and match the filters,
-    including expired ones, but not withdrawn ones. Only ratings by the most trusted class of requesters among them
-    count (`store.ratings.standing`), so that other requesters cannot make a look-up ambiguous with another method or
-    attribute. With ``whose="mine"`` only the tenant's own ratings are considered.
+    Of the tenant's own and all public ratings that a look-up by address may return, including expired ones but not
+    withdrawn ones, only those by the most trusted class of requesters count (`store.ratings.standing`): others cannot
+    add further methods or attributes to the result. With ``whose="mine"`` only the tenant's own ratings are
+    considered.
     """
     lookup = of_address(target_url, tenant, whose)
     series = (lookup.rank, ratings.c.method, ratings.c.attribute, rated_model)

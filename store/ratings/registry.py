@@ -76,7 +76,7 @@ JUDGING = frozenset({"attribute", "aggregation", "confidence", "delta", "delta_s
 
 
 def publish_new_rating(c: Connection, rating: StoredRating) -> None:
-    """Publish a new rating whose request asks for it; keep it private if others could compute its masked counts."""
+    """Log and announce a new public or unlisted rating; make it private if it would reveal small counts of people."""
     try:
         _check_people(c, rating)
     except HoldsPeople:
@@ -86,9 +86,9 @@ def publish_new_rating(c: Connection, rating: StoredRating) -> None:
 
 
 def _check_people(c: Connection, rating: StoredRating) -> None:
-    """Raise `HoldsPeople` for unmasked small counts, or if others can read a rating of the same file by other columns.
+    """Raise `HoldsPeople` if others could learn small counts of people from a rating, alone or with another rating.
 
-    Small counts are masked within a rating; the difference of two ratings could reveal them.
+    They are masked, but a comparison with a rating that counts the same file by other columns could reveal them.
     """
     if not method_of(rating.document).holds_people:
         return

@@ -26,7 +26,7 @@ from store.targets.domains import Domain
 
 @dataclass(frozen=True)
 class OwnersReply:
-    """A reply, and the answer to it; times are those of their last changes, in milliseconds since 1970.
+    """A host owner's reply to a rating, and the answer to it; times are of the last changes, in ms since 1970.
 
     `objects` says whether the owner objects to the rating. `answered_by` is ``requester`` or ``operator``.
     """
@@ -48,11 +48,11 @@ def put(
 ) -> tuple[OwnersReply, bool]:
     """Add or replace the reply to a rating that the tenant may see; with `objects`, the reply objects to the rating.
 
-    Return the reply, and whether the rating had no reply before. An answer stays with its date, unless another tenant
-    replies now.
+    Return the reply, and whether the rating had no reply before. If the tenant replaces its own reply, the answer to
+    it stays; if it replaces the reply of another tenant, the answer is removed.
 
-    Raise `NotTheOwner` if the tenant has no valid proof, or if the tenant of the reply to replace has a proof at least
-    as new.
+    Raise `NotTheOwner` if the tenant has no valid proof that it owns the host, or if the other tenant's proof is not
+    older.
     """
     proof = _read_proof(c, rating, tenant)
     earlier_reply = find(c, rating.id)
@@ -108,7 +108,7 @@ def _read_proof(c: Connection, rating: StoredRating, tenant: str) -> Domain:
 
 
 def _check_newer(c: Connection, proof: Domain, earlier_reply: OwnersReply) -> None:
-    """Raise `NotTheOwner` if the tenant of the earlier reply has a proof that is at least as new."""
+    """Raise `NotTheOwner` if the tenant of the earlier reply has a proof of ownership as new as `proof`, or newer."""
     previous_proof = domains.proof(c, earlier_reply.tenant, proof.host)
     if previous_proof is not None and (previous_proof.verified_at or 0) >= (proof.verified_at or 0):
         raise NotTheOwner(proof.host, f"another tenant has replied, with a newer proof that {proof.host} is theirs")

@@ -38,7 +38,7 @@ class Rerated:
 
     @cached_property
     def rating(self) -> RatingDocument:
-        """`document` as a `RatingDocument`, with the components of its method."""
+        """`document`, parsed as a `RatingDocument` with components of the classes of its method."""
         return rating_of(self.document)
 
 

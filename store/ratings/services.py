@@ -86,7 +86,7 @@ READ_RATINGS = select(*COLUMNS).join_from(ratings, service_ratings, rated.rating
 
 @dataclass(frozen=True)
 class Service:
-    """A service: its key and, if only the ratings of a single tenant count for it, that tenant."""
+    """A service by its key (`service_key`); with a `tenant`, only the ratings of this tenant count for it."""
 
     key: str
     tenant: str | None = None
@@ -99,7 +99,7 @@ class Service:
 
 
 def find(c: Connection, name: str) -> Service | None:
-    """Return the service of a slug (unchecked: it may have no ratings) or of a public rating's id; else ``None``."""
+    """Return the service of a slug (even if it has no ratings), or of the public rating with this id; else ``None``."""
     if slug := SLUG.fullmatch(name):
         return Service(slug[1])
     query = select(rated.service, rated.tenant, _stands_for_address().label("stands"))
@@ -147,8 +147,8 @@ def newest(
 ) -> list[NewestRating]:
     """Return the newest rating of each service of a kind, among the ratings that `tenant` may list.
 
-    With a `language`, only ratings in this language alone count. A service is left out if each tenant of the most
-    trusted class has withdrawn its newest rating. Services without an address are told apart by tenant.
+    Only the most trusted class of requesters counts; if all of them withdrew their newest rating, the service is left
+    out. With a `language`, only ratings in it alone count. A service without an address is listed once per tenant.
     """
     owners = current_owners()
     requester = standing.rank(owners.c.tenant, service_ratings)
@@ -191,7 +191,7 @@ def count_by_kind(c: Connection, tenant: str, part: Conditions = WHOLE) -> Count
 
 
 def read(c: Connection, ids: Sequence[str]) -> dict[str, ServiceRating]:
-    """Read ratings by their ids, some per query; some drivers take at most 32,766 parameters."""
+    """Read ratings by their ids, in several queries, because some drivers take at most 32,766 parameters."""
     queries = (READ_RATINGS.where(ratings.c.id.in_(chunk)) for chunk in chunks(ids))
     return {row.id: row for query in queries for row in all_rows(c, query, ServiceRating)}
 
@@ -231,7 +231,7 @@ SIMILAR = 0.65
 def similar_names(
     c: Connection, tenant: str | None, q: str, *, mine: bool = False, kind: str | None = None
 ) -> list[str]:
-    """Return up to three names, or words of names, like `q`: of services that a tenant may list, or (`mine`) rated."""
+    """Return up to three names like `q`, or words in them, of services that a tenant may list (`mine`: has rated)."""
     text = q.strip().casefold()
     if not text or len(text) > MAX_COMPARED_CHARACTERS:
         return []

@@ -46,7 +46,7 @@ Whose = Literal["address", "mine", "all"]
 
 @dataclass(frozen=True)
 class Standing:
-    """Who requested a rating, and whether the rating stands for its address, by the proofs valid now."""
+    """Who requested a rating, and whether a look-up by its address may return it; by proofs of ownership valid now."""
 
     requester: Requester
     """Class of the tenant that requested the rating, by the proofs that are valid now."""
@@ -62,7 +62,7 @@ class Standing:
 class RatingFacts:
     """The facts in a rating's row that every list shows. Times are milliseconds since 1970.
 
-    `host` is that of the target in the form in which look-ups compare it (`store.targets.domains.host_of`).
+    `host` is the target's host, in the form that look-ups compare (`store.targets.domains.host_of`).
     """
 
     id: str
@@ -82,7 +82,7 @@ class RatingFacts:
 
 
 def standing(rating: RatingFacts, owner: str | None) -> Standing:
-    """Return the standing of a rating at its address; `owner` is the tenant with the newest valid proof of its host."""
+    """Return the `Standing` of a rating; `owner` is the tenant with the newest valid proof that it owns the host."""
     requester = requester_of(rating.tenant, owner)
     if rating.host is None:
         return Standing(requester, host_proved=None, for_address=False)
@@ -92,7 +92,7 @@ def standing(rating: RatingFacts, owner: str | None) -> Standing:
 
 
 def standings(c: Connection, rows: Iterable[RatingFacts]) -> dict[str, Standing]:
-    """Return the standings of several ratings by their ids, in two queries."""
+    """Return the `Standing` of each of several ratings, by rating id, in two queries."""
     if not (rows := list(rows)):
         return {}
     owners = domains.owners(c, {row.host for row in rows if row.host is not None})
@@ -106,14 +106,14 @@ def standings(c: Connection, rows: Iterable[RatingFacts]) -> dict[str, Standing]
 
 
 def requester_of(tenant: str, owner: str | None) -> Requester:
-    """Return the class of a tenant among requesters; `owner` is the tenant that owns the rated host."""
+    """Return the class of a tenant as a rating's requester; `owner` is the tenant that owns the rated host, if any."""
     if tenant == owner:
         return "owner"
     return "operator" if tenant == OPERATOR_TENANT else "other"
 
 
 def rank(owner: ColumnElement[str | None], table: Table = ratings) -> ColumnElement[int]:
-    """Return an SQL expression: index of a rating's requester in `REQUESTERS`; `owner` is the host's owner or NULL."""
+    """Return the index of a rating's requester in `REQUESTERS`, as SQL; `owner` is the host's owner or NULL."""
     return case((table.c.tenant == owner, 0), (table.c.tenant == OPERATOR_TENANT, 1), else_=2)
 
 
@@ -139,7 +139,7 @@ def of_model(model: str | None) -> list[ColumnElement[bool]]:
 
 
 def of_address(target_url: str, tenant: str | None, whose: Whose = "address") -> AddressQuery:
-    """Return the query for ratings of an address that `tenant` may see; ``tenant=None``: only public ones."""
+    """Return the query for ratings of an address that `tenant` may see (``None``: public ones), limited by `whose`."""
     address = domains.canonical_address(target_url)
     if address is None:
         return AddressQuery([false()], literal(0))
@@ -175,7 +175,7 @@ WHOLE: Conditions = [service_ratings.c.current]
 
 
 def part_after(c: Connection, /, after: str, **filters: str | None) -> tuple[list[ColumnElement[bool]], str | None]:
-    """Return conditions for the part of all ratings that follows an address, and its last address (``None``: end)."""
+    """Return conditions for ratings of the next addresses after `after`, and the last of these (``None``: no more)."""
     part: list[ColumnElement[bool]] = [*WHOLE, site > after] if after else [*WHOLE]
     query = select(site).where(*part, *equal(service_ratings, **filters)).order_by(site)
     last_address = c.execute(query.offset(PART_SIZE - 1).limit(1)).scalar_one_or_none()
@@ -183,7 +183,7 @@ def part_after(c: Connection, /, after: str, **filters: str | None) -> tuple[lis
 
 
 def replace_older(c: Connection, rating_id: str) -> None:
-    """Mark the older ratings that a new rating makes superfluous as no longer current."""
+    """Mark older ratings like a new rating (`ALIKE`) as no longer current, except those that are valid for longer."""
     new, old = _NEW.c, _OLD.c
     # an older rating that is valid for longer is needed again when the new one has expired; NULL: no known validity
     ends_no_later = or_(old.expires_at.is_(None), old.expires_at <= new.expires_at)
@@ -193,7 +193,7 @@ def replace_older(c: Connection, rating_id: str) -> None:
 
 
 def restore_replaced(c: Connection, rating_id: str) -> None:
-    """Before a rating is withdrawn or changes visibility, make the newest rating current that it may have replaced."""
+    """Before a rating is withdrawn or changes visibility, mark it and the newest other rating like it as current."""
     similar_ids = select(_OLD.c.rating_id).where(_ALIKE, _NEW.c.rating_id == rating_id, _OLD.c.rating_id != rating_id)
     newest_id = similar_ids.order_by(_OLD.c.created_at.desc(), _OLD.c.rating_id.desc()).limit(1)
     # the changed rating is no longer like the one that has replaced it, so it becomes current as well

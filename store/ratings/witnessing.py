@@ -33,13 +33,13 @@ def _address_without_scheme(public_url: str | None, path: str) -> str | None:
 
 
 def keep(c: Connection, origin: str, size: int, witness: str, line: str) -> None:
-    """Store a verified cosignature; `witness` is the verifier key. A second cosignature of the same head is ignored."""
+    """Store a verified cosignature (`line`) of a log of `size` entries, once for each verifier key (`witness`)."""
     row = {"origin": origin, "size": size, "witness": witness, "line": line, "created_at": now_ms()}
     c.execute(insert_into(c, cosignatures).values(row).on_conflict_do_nothing())
 
 
 def newest_size(c: Connection, origin: str, witness: str | None = None) -> int:
-    """Return the size of the newest head that a witness (``None``: any witness) cosigned; 0 if there is none."""
+    """Return the largest number of entries of a log that a witness (``None``: any) has cosigned; 0 if there is none."""
     query = select(func.max(cosignatures.c.size)).where(cosignatures.c.origin == origin)
     if witness is not None:
         query = query.where(cosignatures.c.witness == witness)
@@ -53,7 +53,7 @@ def lines(c: Connection, origin: str, size: int) -> list[str]:
 
 
 def heads(c: Connection) -> dict[str, TreeHead]:
-    """Return the latest head of each witnessed log by its origin."""
+    """Return the latest head (size and root hash) of each log that this agency witnesses, by the log's name."""
     query = select(witnessed_logs.c.origin, witnessed_logs.c.size, witnessed_logs.c.root)
     return {row.origin: TreeHead(row.size, row.root) for row in c.execute(query)}
 

@@ -20,7 +20,7 @@ Scope = Literal["jobs:write", "ratings:read", "targets:write", "webhooks:write",
 
 
 class Rule(BaseModel):
-    """Rights of everyone whose `claim` is `value`, or is a list that contains it."""
+    """Rights of people who signed in, if their provider's `claim` about them is `value`, or a list that contains it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 

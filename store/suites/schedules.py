@@ -207,7 +207,7 @@ class ScheduledRun:
 
 @dataclass(frozen=True)
 class Bounds:
-    """The operator's limits: unfinished jobs per tenant; pauses in seconds after a target's job and a watch's run."""
+    """The operator's limits: unfinished jobs of a tenant; seconds of rest after a target's job, and a watch's run."""
 
     max_active: int
     cooldown_s: float
@@ -244,7 +244,7 @@ def page(
 
 
 def _with_changes(c: Connection, stored: Sequence[StoredSchedule]) -> list[StoredSchedule]:
-    """Return the schedules, those that are watches with the newest change that they noticed, in at most one query."""
+    """Return the schedules; add to each watch the newest change that it noticed. At most one query is made."""
     changes = sentinels.newest_changes(c, [schedule.id for schedule in stored if schedule.orders.kind == "watch"])
     return [dataclasses.replace(schedule, change=changes.get(schedule.id)) for schedule in stored]
 
@@ -274,7 +274,7 @@ def replace(
     *,
     paused: bool | None = None,
 ) -> StoredSchedule | None:
-    """Change a schedule, which keeps what is ``None``; return ``None`` if the tenant has no such schedule.
+    """Change those fields of a schedule that are not ``None``; return ``None`` if the tenant has no such schedule.
 
     If the recurrence changes or a pause ends, the next run is computed from now, without missed runs. Raises as `add`.
     """
@@ -368,7 +368,7 @@ def _run(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> ScheduledRu
 
 
 def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> ScheduledRun:
-    """Add the jobs of one run unless a limit forbids it; raise `UNFIT` or `SpecificationError` before adding any."""
+    """Add the jobs of a run, unless a limit forbids it; raise an error in `UNFIT`, or `SpecificationError`, before."""
     orders = schedule.orders
     first_template = orders.jobs[0]  # the jobs of a suite have the same target, author and visibility
     target = describe_now(c, schedule.tenant, first_template["target_id"], first_template["target"])
@@ -401,7 +401,7 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
 
 
 def _author_now(c: Connection, tenant: str, requested_author: Json | None) -> JsonObject | None:
-    """Return the author service as it is saved now, or as the request describes it; ``None`` if there is no author."""
+    """Return the author (second service) as it is saved now, or as the request describes it; ``None`` without one."""
     if requested_author is None:
         return None
     if "id" not in requested_author:

@@ -43,7 +43,7 @@ UNFIT = (TargetRemoved, TargetChanged, WatchUnfit)
 
 
 class Watch(NamedTuple):
-    """Content of the `experiment` of a job of kind ``watch``: its schedule, the rating, and the number of cases."""
+    """The `experiment` of a job of kind ``watch``: ids of its schedule and of the rating; number of cases to ask."""
 
     schedule: str
     rating: str
@@ -51,7 +51,7 @@ class Watch(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A noticed change of a rating's service whose re-rating has made no rating so far."""
+    """A change of the service that a watch noticed; the service is rated again, but there is no new rating yet."""
 
     since: int
     job_id: str
@@ -97,7 +97,7 @@ def watched_rating(c: Connection, rating_id: str, tenant: str) -> StoredRating:
 
 
 def _latest_rating(c: Connection, rating_id: str, tenant: str) -> tuple[StoredRating, Change | None]:
-    """Return a rating's newest re-rating, or else the rating; and the latest change, if it has no re-rating yet."""
+    """Return the newest re-rating of a rating (or itself), and the change that is not rated again yet (or ``None``)."""
     rating = ratings.find(c, rating_id, tenant)
     if rating is None or rating.tenant != tenant:
         raise WatchUnfit(f"you have no rating {rating_id}")
@@ -114,7 +114,7 @@ def _latest_rating(c: Connection, rating_id: str, tenant: str) -> tuple[StoredRa
 
 
 def _failure_of(rerating: Job | None) -> str | None:
-    """Return why a re-rating without a rating ended, as a clause; ``None`` if it has not ended."""
+    """Return a clause that says why a re-rating ended without a new rating; ``None`` if it has not ended."""
     if rerating is None:
         return "its new rating could not be started"
     if rerating.status in UNFINISHED:
@@ -124,9 +124,9 @@ def _failure_of(rerating: Job | None) -> str | None:
 
 
 def add_run(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> Job:
-    """Add the job of one run of a watch; it is another re-rating if the last re-rating ended without a rating.
+    """Add the job of one run of a watch; after a change whose re-rating failed, that is another re-rating.
 
-    The mark of the change stays; a further notice names the new job and why the previous job failed. Raises as
+    In this case, a further notice about the change names the new job, and why the previous one failed. Raises as
     `watch_job`.
     """
     rating, change = _latest_rating(c, watch.rating, tenant)
@@ -166,9 +166,9 @@ def watch_job(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> N
 
 
 def repeat_job(c: Connection, rating: StoredRating, key_id: str | None) -> NewJob:
-    """Return a new job for the request of a rating, with a new seed and without held-back material.
+    """Return a new job for the request of a rating, with a new seed and without unpublished (held-back) material.
 
-    Raise `WatchUnfit` if that rating's job had a second service or its own secret, or the target has changed since;
+    Raise `WatchUnfit` if that rating's job had an author or judge, or its own secret, or its target changed since;
     other errors as `describe_now`.
     """
     job = jobs.find(c, rating.job_id, rating.tenant)
@@ -198,7 +198,7 @@ def repeat_job(c: Connection, rating: StoredRating, key_id: str | None) -> NewJo
 
 
 def runs_of(c: Connection, watch: Watch) -> tuple[list[SentinelRun], list[int]]:
-    """Read the runs of the current test, in order, and their times in ms; after `HORIZON` runs a new test begins."""
+    """Read a watch's runs since its current test began, and their times in ms; a test ends after `HORIZON` runs."""
     run = sentinel_runs.c
     query = select(run.seed, run.outcomes, run.reference, run.ran_at).order_by(run.number)
     rows = c.execute(query.where(run.schedule_id == watch.schedule, run.rating_id == watch.rating)).all()
@@ -208,7 +208,7 @@ def runs_of(c: Connection, watch: Watch) -> tuple[list[SentinelRun], list[int]]:
 
 
 def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
-    """Store a run, test it with the earlier ones and end its job; at the first alarm, have the service rated again."""
+    """Store a run, test it with the earlier runs, end its job; if they first show a change, add a job to rate again."""
     job = jobs.hold(c, claim)
     watch, now = Watch(**(claim.job.experiment or {})), read_clock(c)
     lock_transaction(c, f"watch:{watch.rating}")
@@ -230,7 +230,7 @@ def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
 
 
 def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int, now: int) -> str | None:
-    """Mark a rating as changed, write the notice and add a re-rating, unless done before; return the new job's id."""
+    """Unless done before: record and announce a change (since `since`), add a re-rating, and return its job's id."""
     query = select(service_changes.c.rating_id).where(service_changes.c.rating_id == watch.rating)
     rating = ratings.find(c, watch.rating, job.tenant)
     if c.execute(query).first() is not None or rating is None:
@@ -249,9 +249,9 @@ def _note_change(c: Connection, job: Job, watch: Watch, log_e: float, since: int
 def _announce_change(
     c: Connection, job_id: str, rating: StoredRating, schedule_id: str, log_e: float | None, change: Change
 ) -> None:
-    """Write the notice of a change; the notice belongs to the job `job_id`.
+    """Write the notice of a change as a notice about the job `job_id` (a run of the watch, or a later re-rating).
 
-    The fact ``job_id`` in it is the job that detected the change. `log_e` is the logarithm of its e-value (evidence).
+    Its fact ``job_id`` is always the run that noticed the change. `log_e` is the logarithm of the evidence (e-value).
     """
     facts: JsonObject = {"method": rating.method, "attribute": rating.attribute, "log_e": log_e}
     facts |= {"since": iso(change.since), "job_id": change.job_id, "rerating_job_id": change.rerating_job_id or None}

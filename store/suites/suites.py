@@ -16,7 +16,7 @@ from sqlalchemy import Connection, func, insert, select
 from assay.document import Json, JsonObject, RatingDocument, read_rating
 from store.core.columns import new_id, now_ms
 from store.core.rows import all_rows
-from store.jobs.job import UNFINISHED
+from store.jobs.job import UNFINISHED, NewJob, joinable
 from store.jobs.tables import jobs
 from store.quota.tenant_rows import TenantRows
 from store.ratings.tables import ratings
@@ -106,13 +106,10 @@ class SuiteProgress:
 
 @dataclass(frozen=True)
 class ReusableWork:
-    """Existing work for a request: its newest fresh rating and its newest unfinished job (the twin), if any."""
+    """Existing work for a request: its newest fresh rating and the newest job it can join (the twin), if any."""
 
     rating_id: str | None = None
-    rating_visibility: str | None = None
     twin_id: str | None = None
-    twin_visibility: str | None = None
-    twin_callback_url: str | None = None
 
 
 ROWS = TenantRows(
@@ -191,7 +188,7 @@ def tally(cells: Sequence[StoredCell]) -> SuiteProgress:
 
 
 def rating_documents(c: Connection, rating_ids: Collection[str]) -> dict[str, RatingDocument]:
-    """Read several ratings, of their components only the reasons, in one query; the caller may read all of them."""
+    """Read ratings by id in one query; their components have only reasons. The caller checks that they may be read."""
     if not rating_ids:
         return {}
     query = select(ratings.c.id, ratings.c.document).where(ratings.c.id.in_(rating_ids))
@@ -201,24 +198,22 @@ def rating_documents(c: Connection, rating_ids: Collection[str]) -> dict[str, Ra
     return {rating_id: read_rating(document) for rating_id, document in documents.items()}
 
 
-def reusable_work(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) -> dict[str, ReusableWork]:
-    """Read existing work by request digest; ratings in it are at most `max_age_s` seconds old (0: no ratings)."""
-    # both queries are ascending by time, so that newer rows replace older ones
-    facts_by_digest: dict[str, JsonObject] = {digest: {} for digest in digests}
-    if max_age_s > 0:
-        for rating in c.execute(
-            select(ratings.c.request_digest, ratings.c.id, ratings.c.visibility)
-            .where(ratings.c.tenant == tenant, ratings.c.request_digest.in_(digests), ratings.c.withdrawn_at.is_(None))
-            .where(ratings.c.created_at >= now_ms() - max_age_s * 1000, ratings.c.expires_at > now_ms())
-            .order_by(ratings.c.created_at, ratings.c.id)
-        ):
-            facts_by_digest[rating.request_digest] |= {"rating_id": rating.id, "rating_visibility": rating.visibility}
-    for job in c.execute(
-        select(jobs.c.request_digest, jobs.c.id, jobs.c.visibility, jobs.c.callback_url)
-        .where(jobs.c.tenant == tenant, jobs.c.request_digest.in_(digests))
-        .where(jobs.c.status.in_(UNFINISHED), jobs.c.cancel_requested.is_(False))
+def reusable_work(c: Connection, job: NewJob, digests: Collection[str], max_age_s: int) -> dict[str, ReusableWork]:
+    """Read existing work, as `existing_work` does for `job`, for several requests by their digests."""
+    rating_query = (
+        select(ratings.c.request_digest, ratings.c.id)
+        .where(ratings.c.tenant == job.tenant, ratings.c.request_digest.in_(digests), ratings.c.withdrawn_at.is_(None))
+        .where(ratings.c.created_at >= now_ms() - max_age_s * 1000, ratings.c.expires_at > now_ms())
+        .where(ratings.c.visibility == job.visibility)
+        .order_by(ratings.c.created_at, ratings.c.id)
+    )
+    twin_query = (
+        select(jobs.c.request_digest, jobs.c.id)
+        .where(jobs.c.tenant == job.tenant, jobs.c.request_digest.in_(digests))
+        .where(*joinable(job.visibility, job.callback_url))
         .order_by(jobs.c.created_at, jobs.c.id)
-    ):
-        twin = {"twin_id": job.id, "twin_visibility": job.visibility, "twin_callback_url": job.callback_url}
-        facts_by_digest[job.request_digest] |= twin
-    return {digest: ReusableWork(**facts) for digest, facts in facts_by_digest.items()}
+    )
+    # both queries are ascending by time, so that newer rows replace older ones
+    rating_ids = {row.request_digest: row.id for row in c.execute(rating_query)} if max_age_s > 0 else {}
+    twin_ids = {row.request_digest: row.id for row in c.execute(twin_query)}
+    return {digest: ReusableWork(rating_ids.get(digest), twin_ids.get(digest)) for digest in digests}

@@ -38,12 +38,12 @@ TOO_MANY = (
 
 
 def confirmed_deliveries(c: Connection, claims: Iterable[ClaimedDelivery], base_url: str = "") -> list[ClaimedDelivery]:
-    """Return the deliveries that may be sent; postpone or give up callbacks to hosts that answered no challenge."""
+    """Return the deliveries that may be sent; postpone, or give up, callbacks to hosts that have not agreed to them."""
     return [delivery for delivery in claims if _may_be_sent(c, delivery, base_url)]
 
 
 def challenge_id(tenant: str, url: str) -> str:
-    """Return the id of the delivery that challenges a callback's host."""
+    """Return the id of the delivery that asks the host of `url` whether it wants a tenant's callbacks (challenge)."""
     return f"dlv_{sha256(json.dumps([tenant, host_of(url) or url]).encode()).hexdigest()[:26]}"
 
 
@@ -75,7 +75,7 @@ def _may_be_sent(c: Connection, delivery: ClaimedDelivery, base_url: str) -> boo
 
 
 def _count_unanswered(c: Connection, delivery: ClaimedDelivery) -> Counter[str]:
-    """Count the tenant's unanswered challenges of callback hosts from the last `AGAIN_MS`, by state."""
+    """Count, by state, the challenges that callback hosts have not answered, sent for the tenant in `AGAIN_MS`."""
     to_callbacks = (deliveries.c.tenant == delivery.tenant, deliveries.c.webhook_id.is_(None))
     is_recent_challenge = (deliveries.c.type == CHALLENGE, deliveries.c.created_at > delivery.claimed_at - AGAIN_MS)
     query = select(deliveries.c.state, func.count().label("challenges")).where(*to_callbacks, *is_recent_challenge)

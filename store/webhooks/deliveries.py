@@ -176,7 +176,7 @@ def record(c: Connection, delivery: ClaimedDelivery, outcome: Outcome, retry: Ne
 
 
 def _confirm_or_disable(c: Connection, webhook: Webhook, end_state: str | None) -> str:
-    """Confirm an endpoint that answered its challenge, or disable it after the last attempt; return the state."""
+    """After a challenge: confirm the endpoint if it answered, disable it if all attempts failed; return the state."""
     if end_state == "delivered":
         endpoints.confirm(c, webhook.id, webhook.tenant)
     elif end_state is not None:
@@ -199,7 +199,7 @@ def delete_ended(c: Connection, kept_s: float = KEPT_S) -> int:
 
 
 def _claimable() -> ColumnElement[bool]:
-    """Return the condition that a delivery is due and not leased, and that its endpoint answered a challenge."""
+    """Return the condition that a delivery is due, not leased, and a challenge or not to an unconfirmed endpoint."""
     not_leased = or_(deliveries.c.lease_until.is_(None), deliveries.c.lease_until <= now_ms())
     may_receive = or_(
         deliveries.c.webhook_id.is_(None),
@@ -244,7 +244,7 @@ def _record_outcome(c: Connection, webhook: Webhook, retry: Next | None) -> bool
 
 
 def _set_failing_since(c: Connection, webhook: Webhook, failing_since: object) -> int | None:
-    """Set when an endpoint began to fail, by an SQL expression or ``None``; return the time as stored."""
+    """Store since when an endpoint fails (an SQL expression; ``None``: it works again); return the stored time."""
     statement = update(webhooks).where(webhooks.c.id == webhook.id)
     statement = statement.values(failing_since=failing_since, version=webhooks.c.version + 1, updated_at=now_ms())
     since: int | None = c.execute(statement.returning(webhooks.c.failing_since)).scalar_one()

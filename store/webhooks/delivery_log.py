@@ -18,12 +18,12 @@ Receiver = Sequence[ColumnElement[bool]]
 
 
 def to_webhook(webhook_id: str, tenant: str) -> Receiver:
-    """Return the conditions of the deliveries to a webhook endpoint of a tenant."""
+    """Return the SQL conditions that select the deliveries to a webhook endpoint of a tenant."""
     return [deliveries.c.tenant == tenant, deliveries.c.webhook_id == webhook_id]
 
 
 def to_callback(job_id: str, tenant: str) -> Receiver:
-    """Return the conditions of the deliveries to the ``callback_url`` of a tenant's job."""
+    """Return the SQL conditions that select the deliveries to the ``callback_url`` of a tenant's job."""
     notices = select(outbox.c.id).where(outbox.c.job_id == job_id)
     return [deliveries.c.tenant == tenant, deliveries.c.webhook_id.is_(None), deliveries.c.outbox_id.in_(notices)]
 
@@ -80,7 +80,7 @@ def page(
 
 
 def redeliver(c: Connection, delivery_id: str, receiver: Receiver, url: str | None = None) -> Delivery | None:
-    """Queue a delivery again, due at once, with the same webhook-id, to `url` if given; ``None`` if there is none.
+    """Queue a delivery again, due at once, with the same webhook-id, to `url` if given; ``None``: no such delivery.
 
     The usual maximum number of attempts still applies, but at least one more is made. If an attempt is running, the
     next attempt follows after it.

@@ -46,7 +46,7 @@ class _Message:
 
 @dataclass(frozen=True)
 class HandedOver:
-    """Result of a fan-out.
+    """Result of `hand_over`, which turns notices into deliveries.
 
     `closed` is the number of closed notices. Notices in `malformed` had no valid payload; they were closed without
     a delivery, so that they do not block others.
@@ -104,7 +104,7 @@ def _queue_delivery(c: Connection, webhook: Webhook, kind: str, facts: Json, bas
 
 
 def challenge_callback(c: Connection, challenge_id: str, notice: ClaimedDelivery, base_url: str = "") -> None:
-    """Queue a challenge to a callback's address, unless a delivery with this id exists."""
+    """Queue a challenge to the address of the callback `notice`, unless the challenge `challenge_id` exists."""
     now = read_clock(c)
     job_id = notice.payload["data"]["job_id"]
     facts = {"job_id": job_id, "challenge": token_urlsafe(TOKEN_BYTES)}

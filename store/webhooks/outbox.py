@@ -75,7 +75,7 @@ def mark_delivered(c: Connection, notice_id: int) -> None:
 
 
 def give_up(c: Connection, notice_id: int) -> None:
-    """Close a notice without a valid payload."""
+    """Close a notice that cannot be delivered, because it has no valid payload."""
     _change_notice(c, notice_id, state="given-up", attempts=outbox.c.attempts + 1)
 
 

@@ -176,7 +176,7 @@ def unconfirm_if_moved(c: Connection, webhook_id: str, tenant: str, url: str) ->
 
 
 def rotate(c: Connection, webhook_id: str, tenant: str, new_sealed_secret: SealedSecret) -> Webhook | None:
-    """Replace the secret; the old secret also signs for another `OVERLAP_S` seconds. ``None`` if no endpoint exists.
+    """Replace an endpoint's secret; the old secret also signs for `OVERLAP_S` seconds. ``None``: no endpoint.
 
     A secret that was replaced earlier stops signing at once, so that at most two secrets sign.
     """

@@ -68,7 +68,6 @@ BOUNDS = {
     "service/corpora/routes.py add_corpus_picture": f"{BODY}; at most 10 MB",
     "service/corpora/service.py _decode_base64": BODY,
     "service/http/idempotency.py fingerprint": BODY,
-    "service/jobs/routes.py Placement.answer": OWN,
     "service/jobs/inputs.py read_held_back": f"{OPERATOR}; at most MOST_BYTES",
     "service/http/json.py read_json": f"{BODY}; at most MAX_KEYS and MAX_DEPTH",
     "service/http/json.py StrictRequest.json": f"{BODY}; above 32 KiB in a thread",

@@ -54,7 +54,7 @@ def first_due(c):
 def add_new(c):
     new = job_of("new one")
     jobs.lock_transaction(c, new.request_digest)
-    jobs.existing_work(c, "acme", new.request_digest, 3600, 500)
+    jobs.existing_work(c, new, 3600, 500)
     jobs.add(c, new)
 
 
@@ -66,7 +66,7 @@ READS = {
     "position in the queue": lambda c: jobs.own_before(c, first_due(c)),
     "state of the queue": fair_order.state,
     "claim in the fair order": lambda c: fair_order.next_job(c, fair_order.Share(max_jobs=None, slots=4), 5),
-    "existing work for a request": lambda c: jobs.existing_work(c, "acme", "sha256:new", 3600, 500),
+    "existing work for a request": lambda c: jobs.existing_work(c, job_of("new"), 3600, 500),
     "adding a job": add_new,
     "backlog for metrics": backlog,
 }

@@ -36,7 +36,7 @@ async def answer(request: Request) -> Response:
 
 
 class ToolResponse(Response):
-    """A response that the MCP library sends, with a session manager of its own, because no session is kept."""
+    """A response that the MCP library sends; it makes its own session manager, as no session outlives a request."""
 
     def __init__(self, server: ToolServer) -> None:
         super().__init__()
@@ -75,5 +75,5 @@ def _api_of(context: Context) -> Ask:
 
 
 def add_agents(app: FastAPI) -> None:
-    """Add the endpoint of agents to an application (`service.app.create_app`)."""
+    """Add the endpoint for AI agents (MCP) to an application (`service.app.create_app`)."""
     app.router.routes.append(Route(PATH, answer, methods=["POST"], include_in_schema=False))

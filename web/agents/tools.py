@@ -77,7 +77,7 @@ class ToolServer(MCPServer[Any]):
 
 
 class AgencyTools:
-    """The tools; `api_of` returns the client of the agency's API for the request that calls a tool."""
+    """The tools for AI agents; `api_of` returns the client of the agency's API for the request that calls a tool."""
 
     def __init__(self, api_of: Callable[[Context], Ask]) -> None:
         self._api_of = api_of
@@ -238,14 +238,14 @@ class AgencyTools:
 
 
 def _segment(identifier: str) -> str:
-    """Return an id as one segment of a path; with other characters it would name another resource."""
+    """Return an id for use in a path; raise `ToolError` if it has anything but ASCII letters, digits and ``_``."""
     if not identifier.isascii() or not identifier.replace("_", "").isalnum():
         raise ToolError(f"{identifier[:80]!r} is no id; ids of ratings begin with rat_, and those of jobs with job_")
     return identifier
 
 
 def _rating_facts(rating: Document) -> Document:
-    """Return the facts of a rating by which a caller chooses between ratings."""
+    """Return a rating's main facts (letter, method, dates, service), by which an agent chooses between ratings."""
     members = ("id", "letter", "declared", "method", "attribute", "rated_at", "expires_at")
     facts = {name: rating[name] for name in (*members, "visibility", "withdrawn", "requester")}
     service = {name: rating["target"].get(name) for name in ("name", "kind", "protocol", "url")}

@@ -80,7 +80,7 @@ async def audit(visit: Visit) -> Response:
 
 
 async def _read_table(visit: Visit) -> dict[str, Any]:
-    """Read the upload in the path of a page; raise ``not-found`` if it is no table."""
+    """Read the upload whose id is in the page's path; raise ``not-found`` if it is not a table."""
     upload_id = visit.path("upload_id")
     upload: dict[str, Any] = await visit.api.get(f"/v1/uploads/{upload_id}")
     if upload["purpose"] != TABLE:
@@ -94,7 +94,7 @@ def value_text(entry: Mapping[str, Any]) -> str:
 
 
 def _outcomes(table_columns: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Yield a pair for each value that can be favourable: the form's value, and the text ``column = value``."""
+    """Yield options for the favourable outcome: (what the form sends, text ``column = value``) for each value."""
     for column in table_columns:
         texts = [value_text(entry) for entry in column.get("values") or ()]
         if 1 < len(texts) <= MAX_VALUES:
@@ -102,7 +102,7 @@ def _outcomes(table_columns: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 
 
 def experiment(visit: Visit) -> dict[str, Any]:
-    """Return the experiment of a form; raise `Refused` if it names no groups, or neither a decision nor a score."""
+    """Return the experiment that a form describes; raise `Refused` without groups, or without decision and score."""
     texts, groups = visit.typed, list(dict.fromkeys(visit.form.getlist("by")))
     decision, favourable = _read_choice(texts.get("outcome", ""), "outcome")
     truth, truth_favourable = _read_choice(texts.get("truth", ""), "truth")

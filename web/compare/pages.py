@@ -125,7 +125,7 @@ async def _ranking(visit: Visit, kind: str) -> dict[str, Any]:
 
 
 def size_axis(ends: Sequence[float]) -> tuple[float, float]:
-    """Return both ends of an axis for sizes as multiples of their limits; the upper end is at most `LARGEST_DRAWN`."""
+    """Return the ends of an axis: 0, and a value above all `ends` of intervals, but at most `LARGEST_DRAWN`."""
     return 0.0, min(1.05 * max([1.0, *ends]), LARGEST_DRAWN)  # a margin of 5 % beyond the limit and the largest end
 
 
@@ -163,7 +163,7 @@ NO_CHANGES: dict[str, Any] = {"difference": None, "refused": None, "joined": [],
 
 
 async def _changes(api: Api, before: RatingDocument, after: RatingDocument) -> dict[str, Any]:
-    """Return the template's values that replace `NO_CHANGES`: compared words, joined questions, or why not compared."""
+    """Return the template's values about what changed from `before` to `after`, or why they cannot be compared."""
     changes: dict[str, Any] = {}
     try:
         changes["difference"] = await api.get(f"/v1/ratings/{before.id}/difference", **{"with": after.id})

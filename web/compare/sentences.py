@@ -43,7 +43,7 @@ class JoinedQuestion:
 
     @classmethod
     def of(cls, question: Question, before: Reply, after: Reply) -> Self:
-        """Join two replies to a question."""
+        """Return a question with its replies in both ratings, and the difference between them."""
         distance = float(before.text != after.text)
         if before.score is not None and after.score is not None:
             distance = abs(after.score - before.score)
@@ -56,7 +56,7 @@ class JoinedQuestion:
 
     @property
     def words(self) -> tuple[list[tuple[str, bool]], list[tuple[str, bool]]]:
-        """Both replies as runs of words, each marked if the other reply lacks it; a long reply is one run."""
+        """Both replies as runs of words, each with whether the other reply lacks it; long replies are single runs."""
         words_before, words_after = self.before.split(), self.after.split()
         if max(len(words_before), len(words_after)) > MOST_WORDS:
             return [(self.before, self.changed)], [(self.after, self.changed)]
@@ -73,7 +73,7 @@ class JoinedQuestion:
 async def joined_by_question(
     api: Api, before: RatingDocument, after: RatingDocument
 ) -> tuple[list[JoinedQuestion], bool]:
-    """Join two ratings by their questions, the largest change first; also return whether observations were left out."""
+    """Return questions of both ratings with their replies, largest change first, and whether replies were left out."""
     replies, later_replies = _preferred_sentences(before), _preferred_sentences(after)
     is_cut = False
     if not replies:  # the method has no pairs of sentences
@@ -86,7 +86,7 @@ async def joined_by_question(
 
 
 def _preferred_sentences(rating: RatingDocument) -> dict[Question, Reply]:
-    """Return the likelier sentence of each pair; empty for a method without pairs of sentences."""
+    """Return the sentence that the model prefers, by pair; empty for a method without pairs of sentences."""
     replies: dict[Question, Reply] = {}
     for component in rating.components:
         for pair in component.sentences if isinstance(component, StereotypeComponent) else ():
@@ -110,7 +110,7 @@ async def _read_replies(api: Api, rating_id: str | None) -> tuple[dict[Question,
 
 
 def _answered_questions(observations: list[JsonObject]) -> Iterator[tuple[Question, Reply]]:
-    """Yield questions with replies; a text translated there and back comes twice, last with the text returned."""
+    """Yield questions with replies; a round trip gives two replies: the translation, and the text translated back."""
     questions: dict[str, Question] = {}
     for observation in observations:
         text_unit, _, direction = observation["unit"].rpartition("/")

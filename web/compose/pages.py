@@ -80,7 +80,7 @@ pages.act("/compose/{composition_id}/remove", "jobs:write", "DELETE", "/v1/compo
 
 
 def rearranged_chain(chain: list[str], act: str) -> tuple[list[str], str]:
-    """Return the chain after an action, and the element that then gets the focus: a position, or ``add``.
+    """Return the chain after an action, and the form's element that gets the focus: a link's position, or ``add``.
 
     Actions are ``up-N``, ``down-N`` and ``remove-N`` for the position N, from 0; others change nothing.
     """

@@ -55,7 +55,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """Answer of the API."""
+    """Answer of the API: its status, headers and body."""
 
     status: int
     headers: Headers
@@ -68,9 +68,9 @@ class Answer:
 
 
 def segment(text: str) -> str:
-    """Return a text of a form or an address as one segment of a path; with a slash it would name another resource.
+    """Return a text from a form or an address, for use as one segment of a path of the API.
 
-    Raise `Problem` ``not-found`` if it is empty or has a slash.
+    Raise `Problem` ``not-found`` if it is empty or has a slash, with which the path would name another resource.
     """
     if not text or "/" in text:
         raise not_found("resource", text)
@@ -116,8 +116,8 @@ class Api:
     ) -> Answer:
         """Send a request with a JSON `body`, and return its answer.
 
-        The `file` of a form needs its ``Content-Type`` in `headers`. It is passed on while it arrives, so that the
-        API's own limits hold for it.
+        A `file` is sent in place of a body, with its ``Content-Type`` in `headers`; its pieces are passed on as they
+        arrive, so that the API's own limits hold for it.
 
         Raise `Refused` if the status is 400 or above, `ClientDisconnect` if the caller disconnects before the whole
         file has arrived.
@@ -198,7 +198,7 @@ class ForwardedResponse(Response):
         self._app, self._inner_scope = app, scope
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Send the answer; `scope` belongs to the page's own request and is ignored."""
+        """Send the application's answer to the other request; `scope`, which describes the page's own, is ignored."""
         del scope
 
         async def send_uncached(message: Message) -> None:

@@ -37,7 +37,7 @@ async def store_draft(visit: Visit, content: Mapping[str, Any], draft_id: str = 
 
 
 async def read_draft(visit: Visit, draft_id: str, *, once: bool = False) -> JsonObject | None:
-    """Return a draft of this session; ``None`` if there is none. With `once`, it is removed."""
+    """Return a draft that this session stored; ``None`` if there is none. With `once`, remove it after reading."""
     service, tenant = service_of(visit.request), visit.caller.tenant
     sealed_text = await service.database.read(drafts.find, tenant, draft_id)
     if sealed_text is None:
@@ -57,6 +57,6 @@ async def show_once(visit: Visit, secret: Mapping[str, Any]) -> Response:
 
 
 def seal_context(visit: Visit, purpose: str) -> dict[str, str]:
-    """Return the vault's context for a text that can be decrypted only in this session, and for the same purpose."""
+    """Return the vault's arguments for a text that only this session can decrypt, and only for the same `purpose`."""
     session = sha256(visit.session.encode()).hexdigest()
     return {"tenant": visit.caller.tenant, "target": f"session {session}", "field": purpose}

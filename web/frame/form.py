@@ -63,7 +63,7 @@ class Form:
 
 
 async def read_form(request: Request, *, with_file: bool = False) -> Form:
-    """Read the form that a request sends; of a form that may end `with_file`, read the fields before the file.
+    """Read the form that a request sends. With `with_file`, it may end with a file, which is left to be read later.
 
     Raise `Problem` ``unsupported-media-type`` for another media type or charset, ``malformed-body`` if the form cannot
     be parsed, ``invalid-request`` for too many fields or files.
@@ -134,7 +134,7 @@ def _check_fields(fields: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 class _Parts:
-    """Parts of a multipart form: all fields, and the content of its file that was received but not yet taken."""
+    """Parser of a multipart form: it holds all fields, and what arrived of the file since the last call of `take`."""
 
     def __init__(self, boundary: str, *, with_file: bool) -> None:
         self.fields: list[tuple[str, str]] = []

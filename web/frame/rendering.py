@@ -86,7 +86,7 @@ def number(value: float | None, digits: int = 2) -> str:
 
 
 def language(code: str) -> str:
-    """Write a component's name, such as ``es/possessive``, with the language's name: Spanish · possessive."""
+    """Return a component's name with its language in words: ``es/possessive`` becomes Spanish · possessive."""
     code_of_language, *details = code.split("/")
     return " · ".join([_translate(languages().get(code_of_language, code_of_language)), *details])
 

@@ -50,7 +50,7 @@ class Pages:
         """Return a decorator that adds a function as the handler of a form, which must contain `Visit.form_token`.
 
         The form of a caller without the `scope` is not read (``None``: everyone may send it). `with_file` allows a file
-        as its last field. If the API refuses the form, the browser is redirected to its page `form_page`, where
+        as the form's last field. If the API refuses the form, the browser is redirected to `form_page`, where
         `Visit.refused` is the refusal and `Visit.form` has the fields; without `form_page`, an error page is shown.
         """
         return partial(self._add_route, path=path, method="POST", scope=scope, with_file=with_file, form_page=form_page)
@@ -160,7 +160,7 @@ async def _call_page(page: Page, visit: Visit, form_page: Page | None) -> Respon
 
 
 async def _restore_refused_form(visit: Visit) -> Visit:
-    """Return a visit with the fields and the refusal of the draft in its address; unchanged if there is no draft."""
+    """Return a visit with the refused form and its refusal, from the draft in its address (no draft: unchanged)."""
     content = await read_draft(visit, visit.query(REFUSED))
     if content is None or "fields" not in content:
         return visit

@@ -25,7 +25,7 @@ ENCODING = re.compile(r"[A-Za-z0-9_.:-]{1,40}")
 
 
 async def send_file(visit: Visit, purpose: str) -> dict[str, Any]:
-    """Send the file of a form to the API, and return the upload.
+    """Send the file of a form to the API, and return the upload that it stored.
 
     The media type is that of the file's ending, or else the browser's. The form may have the file-format options of
     ``uploads/reading.html``, such as the encoding of a table.

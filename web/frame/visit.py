@@ -108,7 +108,7 @@ class Visit:
     async def listing(
         self, path: str, filters: Sequence[str] = (), *, limit: int = LISTED, **query: Any
     ) -> dict[str, Any]:
-        """Read a part of a list of the API, as values for the template of this page.
+        """Read one page of a list from the API, and return it as values for the template.
 
         `filters` name the parameters of the page's address that filter the list; the template gets them as `chosen`,
         and `filtered` says whether any is set. `similar` has names that resemble those of a search without matches.
@@ -265,7 +265,7 @@ def is_own_page(address: str) -> bool:
 
 
 class Fields(dict[str, str]):
-    """Fields of a form by their names; a field that is used but was not sent is the caller's error."""
+    """Fields of a form by their names; reading a field that was not sent raises ``invalid-request``."""
 
     def __missing__(self, name: str) -> str:
         """Raise ``invalid-request``, which names the missing field."""

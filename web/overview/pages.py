@@ -48,7 +48,7 @@ async def _queue_context(visit: Visit, document: Json) -> JsonObject:
 
 
 def _ratings_by_kind(overview: Json) -> Iterable[tuple[str, str, int, list[list[Json]]]]:
-    """Yield each kind of service that has ratings: name, heading, number of services, ratings by letter (`COLUMNS`)."""
+    """Yield each kind of service with ratings: name, heading, number of services, ratings for each of `COLUMNS`."""
     for kind, heading in WORDING["service_kinds"].items():
         ratings = [rating for rating in overview["targets"] if rating["target"]["kind"] == kind]
         ratings_by_letter = [[rating for rating in ratings if rating["letter"] == letter] for letter in COLUMNS]

@@ -32,7 +32,7 @@ SENTENCES_PER_TERM, MOST_SENTENCES = 10, 1000
 
 @pages.get("/own-words")
 async def say_bias(visit: Visit) -> Response:
-    """Show the form for a bias in own words, new or filled from a specification (query parameter `from`)."""
+    """Show the form in which users describe a bias; the query's `from` names a specification that fills it."""
     if typed := visit.typed:  # of a refused form
         return await _form_page(visit, _known_kind(typed.get("kind", "")), typed, source_name=typed.get("from", ""))
     kind, source_name = _known_kind(visit.query("kind")), visit.query("from")
@@ -78,7 +78,7 @@ async def change_words(visit: Visit) -> Response:
 
 @pages.post("/own-words/{corpus_id}/words", "jobs:write", form_page=change_words)
 async def store_changed_words(visit: Visit) -> Response:
-    """Store changed words, and continue; sentences move to a copy of the corpus with the new words."""
+    """Store changed words, and go on; a new corpus with these words gets a copy of the sentences that fit them."""
     test = await read_test(visit)
     specification_kind = KINDS[test.kind]
     texts = _complete_fields(specification_kind, visit.typed)
@@ -95,7 +95,7 @@ async def store_changed_words(visit: Visit) -> Response:
 
 
 def _texts_of(specification_kind: str, words: Json) -> dict[str, str]:
-    """Return words as texts of the form's fields; the pairs of words for the groups become a list for each group."""
+    """Return words as texts of the form's fields; pairs of words such as (he, she) become a list for each group."""
     sides = zip(*words.get(PAIR_FIELD, ()), strict=True)  # the first words of all pairs, then the second ones
     side_texts = dict(zip(("first_words", "second_words"), map(", ".join, sides), strict=False))  # empty without pairs
     return {**typed_of(specification_kind, words), **side_texts}
@@ -145,7 +145,7 @@ def _are_unchanged(specification_kind: str, texts: Mapping[str, str], words: Jso
 async def _create_corpus(
     visit: Visit, kind: str, texts: Mapping[str, str], specification: Json, items_of: str | None = None
 ) -> JsonObject:
-    """Create a corpus; for a language model, with the sentences of `items_of`, and sentences made from frames."""
+    """Create a corpus; a language model's begins with sentences of the corpus `items_of` and others from frames."""
     name = texts.get("title", "").strip() or specification["title"]
     words = specification["words"]
     if kind == "language-model":
@@ -166,7 +166,7 @@ async def _create_corpus(
 async def _form_page(
     visit: Visit, kind: str, texts: Json, source_name: str, *, test: BiasTest | None = None
 ) -> Response:
-    """Show the form with `texts`, which began with the specification `source_name`; `test` is the test to change."""
+    """Show the form with `texts`; it was filled from the specification `source_name`, or it changes the `test`."""
     specification_kind = KINDS[kind]
     specifications = await visit.api.items("/v1/specifications", kind=specification_kind, limit=200)
     # earlier corpora are offered only to a user who begins

@@ -99,7 +99,7 @@ async def choose_model(visit: Visit) -> Response:
 
 @pages.post("/own-words/{corpus_id}/test", "jobs:write", form_page=choose_model)
 async def begin_test(visit: Visit) -> Response:
-    """Request the rating, and show its progress and its answer in this step."""
+    """Request the rating, and go back to step 3, which then shows its progress and its answer."""
     texts, test = visit.typed, await read_test(visit)
     if not test.corpus["items"]:
         return await choose_model(visit)  # which explains what is missing
@@ -137,7 +137,7 @@ async def _service_context(visit: Visit, kind: str) -> JsonObject:
 
 
 async def _protocols(visit: Visit, kind: str, name: str) -> tuple[list[JsonObject], JsonObject, list[Field]]:
-    """Return the protocols for a kind of service; the protocol `name`, or else the first; and its settings."""
+    """Return the protocols for a kind of service, the chosen protocol (`name`, or else the first), and its settings."""
     all_protocols = await visit.api.items("/v1/protocols")
     protocols = [entry for entry in all_protocols if kind in entry["kinds"] and entry["name"] not in DRAWING]
     protocol = next((entry for entry in protocols if entry["name"] == name), protocols[0])
@@ -206,7 +206,7 @@ class BiasTest:
 
     @property
     def has_too_few_words(self) -> bool:
-        """Whether a list has fewer words than a letter needs."""
+        """Whether a list of words is too short for a rating to declare a letter."""
         term_counts = [count for side in ("first", "second") if (count := len(self.words.get(f"{side}_terms", ())))]
         least_terms = LEAST_ALONE if len(term_counts) == 1 else LEAST_TIED  # of two lists, each may be shorter
         neutral_count = len(self.words.get("neutral", ()))
@@ -218,7 +218,7 @@ class BiasTest:
 
     @property
     def query(self) -> dict[str, str]:
-        """Parameters in the address of every step."""
+        """Query parameters that the address of every step of this test has."""
         return {} if self.corpus["kind"] == "sentences" else {"words": self.specification}
 
 

@@ -57,7 +57,7 @@ async def service(visit: Visit) -> Response:
 
 
 def _series_line(number: int, ratings: Sequence[Json]) -> Markup | None:
-    """Draw over time the deciding effects of ratings by one method and attribute; ``None`` for fewer than two."""
+    """Draw the deciding effects of `ratings` over time, in the figure `number`; ``None`` for fewer than two ratings."""
     sizes = [EffectDocument(*rating["effect"]["of_limit"]) if rating["effect"] else NO_EFFECT for rating in ratings]
     return line_of(ratings, sizes, "effect, in units of its limit", key=f"s{number}", limit=1.0)
 
@@ -142,6 +142,6 @@ async def docs(visit: Visit) -> Response:
 
 
 def _vary_by_accept(response: Response) -> Response:
-    """Add to ``Vary``, so that caches separate the page from the JSON at the same address."""
+    """Add ``Accept`` to ``Vary``, so that caches separate the page from the JSON at the same address."""
     response.headers.add_vary_header("Accept")
     return response

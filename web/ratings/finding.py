@@ -50,7 +50,7 @@ class PageFigure:
 
 @dataclass(frozen=True)
 class SquareSet:
-    """Set of squares, each linked to its case; `drawings` has (group, SVG, table) triples, or none if not selected."""
+    """Set of squares, each linked to its case; `drawings` has (group, SVG, table) triples, or none if not shown."""
 
     heading: str
     filled: str
@@ -147,7 +147,7 @@ def _evidence_figures(component: Component) -> Iterator[PageFigure | None]:
 
 
 def _transitions_heading(component: Component) -> str:
-    """Return a heading with the number of sentences that came back with the value sent, or the table's title."""
+    """Return a heading: how many sentences came back as they were sent or, of a method with groups, a fixed title."""
     total = sum(sum(counts.values()) for counts in component.transitions.values())
     if not total:
         return "No sentence came back"
@@ -158,7 +158,7 @@ def _transitions_heading(component: Component) -> str:
 
 
 def _hidden_figure(rating: Rating, component: Component) -> PageFigure | None:
-    """Draw the effects that the mean can hide; the figure is open if one of these effects decided the letter."""
+    """Draw the effects that the mean can hide; the figure is not folded if one of them decided the letter."""
     effects = [effect for effect in component.hidden if effect.estimate is not None]
     deciding = deciding_effect(component.part, component.part.letter)
     return _figure(

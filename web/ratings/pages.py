@@ -105,7 +105,7 @@ async def history(visit: Visit) -> Response:
 
 
 def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
-    """Return the deciding component's effects in each rating of `changes`, and by effect the ends of its scale.
+    """Return a chart's values: the deciding component's effects in each rating of `changes`, and each effect's scale.
 
     Of the hidden effects, only the one that changed most between two ratings is included.
     """

@@ -132,7 +132,7 @@ MENTIONS = {"explicit": "in words", "name": "by first names"}
 
 
 async def ratings_by_mention(visit: Visit, rating: Rating) -> list[JsonObject]:
-    """Return a row each for this rating and the newest of its decision that mentions people differently; or no rows.
+    """Return rows of this rating and the newest of the same decision that mentions people differently; ``[]`` if none.
 
     `effects` has the effect of the attribute by component, `ratios` the lowest impact ratio by component.
     """
@@ -155,7 +155,7 @@ async def ratings_by_mention(visit: Visit, rating: Rating) -> list[JsonObject]:
 
 
 def _decision_and_mention(document: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the name of a rating's decision, and its mention of people; ``None`` if it rates no decision."""
+    """Return the name of the decision that was rated, and how people are mentioned; ``None`` for other ratings."""
     texts = (document.get("experiment") or {}).get("texts") or {}
     return (texts["decision"], texts.get("mention") or "explicit") if texts.get("decision") else None
 

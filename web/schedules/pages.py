@@ -52,7 +52,7 @@ async def new_schedule(visit: Visit) -> Response:
 
 @pages.post("/schedules/new", "jobs:write", form_page=new_schedule)
 async def create_schedule(visit: Visit) -> Response:
-    """Create a schedule."""
+    """Create the schedule that a form describes, and go to the list of schedules."""
     texts = visit.typed
     body = {"name": texts["name"], "cron": cron_of(texts), "request": await _request_of_form(visit.api, texts)}
     await visit.api.post("/v1/schedules", body)
@@ -68,7 +68,7 @@ change_schedule(f"{SCHEDULE}/remove", method="DELETE", resource=f"/v1{SCHEDULE}"
 
 
 async def _request_of_form(api: Api, texts: dict[str, str]) -> JsonObject:
-    """Return the request for each run: a rating's own request, or a new request for a service."""
+    """Return the request of each run: to watch a rating, to repeat a rating, or to rate a service anew."""
     if texts.get("rating"):
         if texts.get("every") == "watch":  # a watch asks a few cases of the rating again
             return {"rating": texts["rating"]}

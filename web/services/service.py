@@ -109,7 +109,7 @@ def history_charts(entries: Iterable[Json]) -> Iterator[JsonObject]:
 def line_of(
     entries: Sequence[Json], sizes: Iterable[EffectDocument], axis: str, key: str, limit: float | None = None
 ) -> Markup | None:
-    """Draw `sizes`, one for each rating (newest first), as a line over time (SVG); ``None`` for fewer than two."""
+    """Draw `sizes`, one per rating (newest first), over time (SVG), labelled `axis`; ``None`` for fewer than two."""
     moments = [
         Moment(entry["rated_at"], entry["letter"], entry["declared"], entry["methodology"], size)
         for entry, size in zip(entries, sizes, strict=True)

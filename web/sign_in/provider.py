@@ -45,8 +45,8 @@ Ask = Callable[[str, str, Mapping[str, str], bytes], Awaitable[Any]]
 class Attempt:
     """One attempt to sign in, bound to a browser by its cookie.
 
-    All secrets are computed from the cookie with a key of the agency, so nothing is stored. A changed cookie gives
-    another state.
+    All secrets are computed from the cookie with a key of the agency, so nothing is stored. With
+    a changed cookie, the `state` that the provider sends back does not match.
     """
 
     cookie: str
@@ -56,7 +56,7 @@ class Attempt:
 
     @classmethod
     def begin(cls, mark: Callable[[str], str], next_page: str) -> Self:
-        """Begin an attempt; the page `next_page` is shown after it has succeeded."""
+        """Begin an attempt, whose secrets `mark` computes; the page `next_page` is shown after it has succeeded."""
         page = base64.urlsafe_b64encode(next_page.encode()).decode()
         return cls(f"{int(time.time()) + ATTEMPT_S}.{token_urlsafe(32)}.{page}", mark)
 
@@ -109,7 +109,7 @@ class Client:
 class Provider:
     """OpenID Connect provider. The sign-in page shows its `name`; `ask` sends the requests to it.
 
-    `rules` grant rights to people with certain claims; the key of a rule is the mark that a session stores.
+    `rules` grant rights to people with certain claims; a session stores the key of its rule.
     """
 
     def __init__(self, client: Client, name: str, rules: Mapping[str, Rule], ask: Ask) -> None:

@@ -49,7 +49,7 @@ def typed_of(kind: str, words: Json) -> dict[str, str]:
 
 
 def wrong_fields(kind: str, errors: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return the first error of each field, by the field's name, which the pointers of the errors contain."""
+    """Return the first message for each field, by the field's name, which is part of the pointers of `errors`."""
     names = {field.name for field in FIELDS[kind]} | {"title", "language", "citation"}
     messages: dict[str, str] = {}
     for error in errors:
@@ -89,7 +89,7 @@ def _parse_words(shape: Shape, text: str) -> Any:
 
 
 def _parse_share(line: str) -> tuple[str, Any]:
-    """Parse ``nurse, 0.9``; text in place of the number stays as it is, so that the API refuses it."""
+    """Parse a line such as ``nurse, 0.9``; text in place of the number stays as it is, so that the API refuses it."""
     word, _, share = (part.strip() for part in line.partition(","))
     try:
         return word, float(share) if share else None
@@ -133,7 +133,7 @@ def body_of(kind: str, texts: Mapping[str, str], name: str) -> JsonObject:
 
 
 async def store_new(visit: Visit, kind: str, texts: Mapping[str, str]) -> JsonObject:
-    """Store a specification, named after its title, with a number if it is taken; raise `Refused` if it is invalid."""
+    """Store a specification, named after its title (and numbered if that is taken); raise `Refused` if invalid."""
     name = name_for(texts.get("title", ""))
     for number in range(1, TRIES):
         body = body_of(kind, texts, name if number == 1 else f"{name}-{number}")

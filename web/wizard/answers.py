@@ -26,7 +26,7 @@ class Answers(dict[str, str]):
 def target_from_texts(
     texts: Mapping[str, str], kind: str, protocol: str, fields: Sequence[Field]
 ) -> tuple[dict[str, Any], Errors]:
-    """Return the target that a form describes, without a secret, and the form's errors; `fields` are the settings."""
+    """Return the target that a form describes, without secret, and the errors; `fields`: the protocol's settings."""
     settings, setting_errors = read_all(fields, texts)
     limits, limit_errors = read_all(LIMITS, texts)
     target: dict[str, Any] = {"kind": kind, "protocol": protocol, "settings": settings}
@@ -74,7 +74,7 @@ async def answers_from(api: Api, *, rating: str, job: str, target: str) -> Answe
 
 
 async def saved_second_services(api: Api, rating: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the author or judge of a rating for a new request; ``None`` if it needs one that is not saved."""
+    """Return a rating's author or judge, by saved id, for a new request; ``None`` if the rating's is not saved."""
     ids = {role: await saved_id(api, rating[role]) for role in ("author", "judge") if rating.get(role)}
     return None if "" in ids.values() else {role: {"id": target_id} for role, target_id in ids.items()}
 
@@ -122,7 +122,7 @@ def _kind_and_decision(target: Mapping[str, Any]) -> dict[str, str]:
 
 
 async def saved_id(api: Api, target: Mapping[str, Any]) -> str:
-    """Return the id of the saved target with the digest of a rated target; an empty text if there is none."""
+    """Return the id of the saved target that equals a rated target (same digest); an empty text if there is none."""
     rows = await api.items("/v1/targets", kind=target["kind"], q=target.get("url") or target["name"], limit=200)
     return next((str(row["id"]) for row in rows if row["digest"] == target["digest"]), "")
 

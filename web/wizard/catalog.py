@@ -50,7 +50,7 @@ class Material:
 
     @property
     def inputs(self) -> Sequence[Field]:
-        """All fields whose values can be invalid."""
+        """All fields of the form to which an error can belong."""
         return (*self.settings, *self.fields, *self.shown_first, *LIMITS, *MORE)
 
 
@@ -103,7 +103,7 @@ def _inner_fields(*fields: Field) -> Iterator[Field]:
 
 
 def _with_decision_choices(field: Field) -> Field:
-    """Return a field; if one of its parts names a decision, that part becomes a choice of the catalog's decisions."""
+    """Return a field; a part of it that names a decision becomes a choice among the catalog's decisions."""
     titles = [(name, decision(name).title) for name in decisions()]
     names = {"settings.decision.name", "experiment.texts.decision"}
     parts = tuple(_choice(part, titles) if part.name in names else part for part in field.parts)
@@ -111,7 +111,7 @@ def _with_decision_choices(field: Field) -> Field:
 
 
 def _can_be_written(schema: Schema) -> bool:
-    """Return whether a form can hold all required settings; the settings of a chain do not fit."""
+    """Return whether a form has inputs for all settings that the schema requires; for a chain, it has not."""
     keys = {field.key for field in fields_of(schema, "settings")}
     return set(schema.get("required", ())) <= keys
 
@@ -153,7 +153,7 @@ def _choice(field: Field, options: Iterable[tuple[str, str]]) -> Field:
 
 
 async def _copied_values(api: Api, earlier_id: str, method: str, fields: Sequence[Field]) -> Mapping[str, Any]:
-    """Return the parts of an earlier experiment that no input shows; none if it was by another method."""
+    """Return values of an earlier rating's or job's experiment that no field shows; none if by another method."""
     resource = "ratings" if earlier_id.startswith("rat_") else "jobs"
     experiment = (await api.get(f"/v1/{resource}/{segment(earlier_id)}"))["experiment"] or {}
     if experiment.get("method") != method:

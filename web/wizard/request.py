@@ -26,7 +26,7 @@ from web.wizard.schema_form import read_all
 
 
 def settle(state: WizardState) -> None:
-    """Remove answers about a former protocol or method, store the chosen ones' names, and encrypt a typed secret."""
+    """Remove answers about a former protocol or method, note the present choices, and encrypt a typed secret."""
     answers, material = state.answers, state.material
     _settle_decision(answers)
     if material.protocol["name"] != answers["settings_of"]:
@@ -120,7 +120,7 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
 
 
 def _has_same_cases(texts: Any, other_texts: Any) -> bool:
-    """Return whether the `texts` of two experiments have the same decision and mention of people."""
+    """Return whether the `texts` of two experiments are about one decision, and mention people in one way."""
     if not isinstance(texts, dict) or not isinstance(other_texts, dict):
         return False
     return all(texts.get(name) == other_texts.get(name) for name in ("decision", "mention"))
@@ -173,7 +173,7 @@ def seal(visit: Visit, secret: str, description: Mapping[str, Any]) -> str:
 
 
 def opened_secret(visit: Visit, field_text: str, description: Mapping[str, Any]) -> str | None:
-    """Return a sealed secret; ``None`` if it is too old, altered, or for another session or target."""
+    """Return the secret sealed in `field_text`; ``None`` if too old, altered, or of another session or target."""
     try:
         expires_at, key_id, *encoded_pair = field_text.split(".")
         nonce, ciphertext = (base64.b64decode(part, altchars=b"-_", validate=True) for part in encoded_pair)

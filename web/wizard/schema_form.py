@@ -155,7 +155,7 @@ def _mapping_form(values: Any) -> str:
 
 
 def _variant_parts(name: str, one_of: Sequence[Schema], defs: Schema) -> dict[str, Any]:
-    """Return `Field.options` (words) and `Field.parts` (a sub-form for each object) of a field of form ``variant``."""
+    """Return `options` (words) and `parts` (a sub-form for each object) of a field that takes a word or an object."""
     options: list[tuple[str, str]] = []
     parts: list[Field] = []
     schemas = [schema for member in one_of for schema in member.get("anyOf", [member])]  # a member may be a choice

@@ -51,7 +51,7 @@ class Step:
 
 
 def _where_inputs(state: WizardState) -> Sequence[str]:
-    """List the inputs that describe a service; none for a saved one."""
+    """List the names of the inputs that describe a service; none for a saved service."""
     if state.answers["target"]:
         return []
     settings = _names_in(state.material.settings)
@@ -59,7 +59,7 @@ def _where_inputs(state: WizardState) -> Sequence[str]:
 
 
 async def _where_context(state: WizardState) -> dict[str, Any]:
-    """Read the saved service and the last test; for a model that decides, preselect the first decision if needed."""
+    """Return the saved service and the last test; for a model that decides, preselect a decision if there is none."""
     answers, api = state.answers, state.visit.api
     has_decision = any(name.startswith("settings.decision.") for name in answers)
     if answers["kind"] == DECIDING_MODEL and not has_decision:
@@ -69,7 +69,7 @@ async def _where_context(state: WizardState) -> dict[str, Any]:
 
 
 async def _what_context(state: WizardState) -> dict[str, Any]:
-    """Read the possible authors and judges, and choose the first attribute if an attribute is needed but missing."""
+    """Return the possible authors and judges; choose the first attribute if an attribute is needed but missing."""
     answers = state.answers
     fields = {field.key: field for field in state.material.fields}
     attribute = fields.get("attribute")

@@ -35,14 +35,14 @@ class JobLedger:
             jobs.stage(connection, self.claim, stage)
 
     def recall(self, units: Sequence[str]) -> dict[str, Observation]:
-        """Read the observations of the probes with these ids (`Probe.unit`) that an earlier attempt stored."""
+        """Read the observations that an earlier attempt stored, by id; `units` are the probes' ids (`Probe.unit`)."""
         with self.context.database.read() as connection:
             return observations.recall(connection, self.claim.job.id, units)
 
     def record(self, answers: Sequence[LedgerEntry], *, calls: int, expected: int) -> None:
-        """Store answers, add `calls` to the job's number of calls, and set and report the number of `expected` probes.
+        """Store answers, add `calls` to the job's calls, set its number of `expected` probes, and report the progress.
 
-        Raise `LeaseLost` if another worker has the job. May block; it is called from one thread at a time.
+        Raise `LeaseLost` if another worker has claimed the job. May block; it is called from one thread at a time.
         """
         start = time.perf_counter()
         with self.context.database.write() as connection:
@@ -62,7 +62,7 @@ FINAL = frozenset({"auth", "quota", "refused-address", "tls"})
 
 
 class TargetUnavailable(Exception):
-    """A rated service, author or judge failed too often; `lane` has its limits, by default the rated service's."""
+    """Too many calls to a service failed; `lane` has the limits of that service (``None``: of the rated service)."""
 
     def __init__(self, failure: CallFailed, lane: Lane | None = None) -> None:
         super().__init__(str(failure))
@@ -71,7 +71,7 @@ class TargetUnavailable(Exception):
 
 @dataclass(frozen=True)
 class CalledService:
-    """Service with limits and circuit breaker; `on_call` gets ``answered`` or a failure code, and a call's seconds."""
+    """Service with limits and circuit breaker; `on_call` gets each call's end (``answered`` or a code) and seconds."""
 
     lane: Lane
     breaker: Breaker = field(default_factory=Breaker)
@@ -160,7 +160,7 @@ class Driver:
             raise first_error(error_group) from None
 
     def _group_by_call(self, probes: Sequence[Probe], limit: int) -> Iterator[list[Probe]]:
-        """Yield groups of at most `limit` probes that may share a call; groups with fewer probes come last."""
+        """Yield groups of probes that may share a call: those of `limit` probes when they are full, then the others."""
         probe_groups: dict[object, list[Probe]] = {}
         for probe in probes:
             probe_group = probe_groups.setdefault(self.adapter.group_key(probe.ask), [])
@@ -193,16 +193,16 @@ class Driver:
 
     @contextlib.asynccontextmanager
     async def _without_other_versions_in_flight(self, probes: Sequence[Probe], slot: Slot) -> AsyncIterator[None]:
-        """Wait until no call in flight has another version of the probes' items: a service could compare versions."""
+        """Run the block when no call in flight has other versions of the probes' items; free `slot` during a wait."""
         item_names = {item_name for probe in probes for item_name in probe.versions_of}
         if not item_names:
             yield
             return
         if not self._items_in_flight.isdisjoint(item_names):
-            await slot.release()  # the wait may be long
+            await slot.release()  # the wait may be long; `_call` takes the slot again
         async with self._flight_ended:
             await self._flight_ended.wait_for(lambda: self._items_in_flight.isdisjoint(item_names))
-            self._items_in_flight |= item_names
+            self._items_in_flight |= item_names  # a service could compare two versions of an item
         try:
             yield
         finally:
@@ -211,7 +211,7 @@ class Driver:
                 self._flight_ended.notify_all()
 
     async def _call(self, probes: Sequence[Probe], service: CalledService, slot: Slot) -> tuple[Sequence[Reply], int]:
-        """Make one call with its retries; return a reply (or failure) for each probe, and the number of attempts."""
+        """Make one call in `slot`, with its retries; return a reply or failure per probe and the number of attempts."""
         key = opaque_key(self.secret, *(probe.unit for probe in probes))
         for attempt in range(1, self.patience.attempts + 1):
             await slot.keep()

@@ -47,7 +47,7 @@ _DISALLOW = re.compile(r"[ \t]*disallow[ \t]*:[ \t]*[*/][ \t]*(?:#.*)?", re.IGNO
 
 
 class HostCoolingDown(Exception):
-    """A host rests after another rating and must not be called yet; the job may start in `cooldown_s` seconds."""
+    """A host must not be called yet, so soon after another rating of it; the job may start in `cooldown_s` seconds."""
 
     def __init__(self, wait: HostWait, pause_s: float) -> None:
         super().__init__(
@@ -60,9 +60,9 @@ class HostCoolingDown(Exception):
 
 @dataclass
 class HostLimits:
-    """Access of one job or webhook delivery to the shared limits of hosts; `rng` is for the length of pauses.
+    """Limits of the calls to hosts, shared by all jobs and webhook deliveries, as one of them (`holder`) observes them.
 
-    `holder` names the job or delivery. `unread_hosts` are the hosts whose file of refusals could never be read.
+    `rng` draws pauses. `unread_hosts`: hosts whose file, in which they may refuse ratings, could never be read.
     """
 
     database: Database
@@ -77,9 +77,9 @@ class HostLimits:
     _standing_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def admit(self, job: Job, egress: Egress, cools_down_by_url: Mapping[str, bool]) -> None:
-        """Admit a job to the hosts of the URLs in `cools_down_by_url` (true: the host rests between ratings).
+        """Admit a job to the hosts of URLs; `cools_down_by_url` tells which hosts need a pause between ratings.
 
-        Raise `RatingsRefused` if a host refuses ratings, `HostCoolingDown` if a host rests after another rating.
+        Raise `RatingsRefused` if a host refuses ratings, `HostCoolingDown` if such a pause is not over yet.
         """
         cooling_hosts: set[str] = set()
         for url, must_cool_down in cools_down_by_url.items():
@@ -95,7 +95,7 @@ class HostLimits:
 
     @asynccontextmanager
     async def slot(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AsyncIterator[None]:
-        """Hold a slot at a URL's host in the block, after a wait; raise `RatingsRefused` if the host refuses ratings.
+        """Wait for a slot at a URL's host, held while the block runs; raise `RatingsRefused` if it refuses ratings.
 
         Calls to other hosts at the same `addresses` count too. A tenant that owns the host needs no slot.
         """
@@ -107,7 +107,7 @@ class HostLimits:
 
     @asynccontextmanager
     async def limited_slot(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AsyncIterator[None]:
-        """Wait until the limits of a URL's host, shared by all jobs, allow a call; hold slots while the block runs."""
+        """Wait until the limits of a URL's host and of its `addresses` allow a call; hold slots there in the block."""
         settings = self.settings
         longest_wait_s = settings.host_concurrency / settings.host_rate  # of the last call if all slots are taken
         slot_timeout_s = min(LONGEST_TIMEOUT_S, timeout_s + longest_wait_s)
@@ -154,7 +154,7 @@ class HostLimits:
         return any(_DISALLOW.fullmatch(line) for line in answer.text.splitlines())
 
     def _permitted_standing(self, url: str) -> Standing:
-        """Read whether the tenant owns a URL's host; raise `RatingsRefused` if the host refuses ratings."""
+        """Read what is stored about the tenant and a URL's host; raise `RatingsRefused` if the host refuses ratings."""
         with self.database.read() as connection:
             standing = domains.standing(connection, self.tenant, url)
         if standing.refusal is not None:

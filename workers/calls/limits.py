@@ -63,7 +63,7 @@ return start - now
 
 
 class LocalTraffic:
-    """Call rate, slots and suspension of each lane (a tenant's jobs on one address), in this process only."""
+    """Call rate, slots and suspension of each lane (all jobs of a tenant on one address), in this process only."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -204,7 +204,7 @@ class TrafficOnRedis:
     async def _ask_redis_or_local(
         self, remote: Callable[[Redis], Awaitable[Any]], parse: Callable[[Any], T], local: Callable[[], Awaitable[T]]
     ) -> T:
-        """Return the parsed answer of Redis (`remote`); after a failure, for a while the answer of `local`."""
+        """Return the parsed answer of Redis (`remote`); if Redis fails now or failed a moment ago, that of `local`."""
         from redis.exceptions import RedisError
 
         if self._redis is not None and time.monotonic() >= self._paused_until:
@@ -222,7 +222,7 @@ Traffic: TypeAlias = LocalTraffic | TrafficOnRedis
 
 
 def lane_of(tenant: str, address: str) -> str:
-    """Return the name of the lane, which is all jobs of a tenant on one address (or protocol with fixed addresses)."""
+    """Return the name of a lane: all jobs of a tenant on one address (a base URL, or a protocol that needs none)."""
     return sha256(f"{tenant}\n{address}".encode()).hexdigest()[:24]
 
 
@@ -288,7 +288,7 @@ class Lane:
         await self.traffic.start_cooldown(self.name, seconds)
 
     async def check_cooldown(self, delay_s: float) -> None:
-        """Raise `TargetCoolingDown` while calls are suspended; up to `delay_s` / 10 random seconds are added to it."""
+        """Raise `TargetCoolingDown` while calls are suspended; a random part of `delay_s` / 10 is added to its time."""
         if (cooldown_s := await self.traffic.cooldown_s(self.name)) > 0:
             raise TargetCoolingDown(cooldown_s + float(self.rng.uniform(0, delay_s / 10)))
 
@@ -301,7 +301,7 @@ class Slot:
         self._kept_until: float | None = None
 
     async def keep(self) -> None:
-        """Hold the slot for another call; after `KEEP_SLOT_S` seconds, let waiting jobs go first."""
+        """Take the slot, or keep it for another call; after `KEEP_SLOT_S` seconds, let waiting jobs go first."""
         lane = self._lane
         if self._kept_until is not None and lane.clock() < self._kept_until:
             return

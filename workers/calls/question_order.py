@@ -29,7 +29,7 @@ class QuestionOrder:
 
     A service could otherwise recognise a test by two questions that differ only in the attribute. The version that is
     sent first is random. `rng` decides the order; the service must not know it, and the rating does not depend on it.
-    `apart` is the number of calls between two versions; in a batch that is too small, as many as possible.
+    `apart` is the desired number of calls between two versions; it is reduced for a batch with too few questions.
     """
 
     def __init__(self, rng: np.random.Generator, apart: int = LEAST_APART) -> None:
@@ -41,7 +41,7 @@ class QuestionOrder:
     def arrange(self, probes: Sequence[Probe], most_per_call: int = 1) -> tuple[list[Probe], int]:
         """Return the probes of a batch in the order of sending, and how many of them to send in one call.
 
-        The versions of an item never share a call if the call may be smaller than the batch.
+        If a batch has versions of an item, it is sent in two or more calls, so that versions never share a call.
         """
         relatives = _other_versions(probes)
         per_call = questions_in_a_call(probes, most_per_call)
@@ -68,14 +68,14 @@ class QuestionOrder:
         return [probes[index] for index in np.argsort(positions)], per_call  # argsort: the index at each position
 
     def _earliest_call(self, probe: Probe, distance: int) -> int:
-        """Return this batch's first call `distance` or more calls after the items' versions in earlier batches."""
+        """Return this batch's first call that is `distance` calls after earlier batches' versions of the same items."""
         earlier_calls = [self._last_calls[name] for name in probe.versions_of if name in self._last_calls]
         return max(0, max(earlier_calls) + distance - self._call_count) if earlier_calls else 0
 
     def _distances_to_try(self, call_count: int, relatives: Relatives) -> Iterator[tuple[int, int, bool]]:
-        """Yield distances to try, the largest first; nothing if every order is allowed.
+        """Yield distances to try between versions of an item, the largest first; none if every order is allowed.
 
-        Each is a tuple: distance within the batch, that from earlier batches (in calls), whether to begin in rounds.
+        A tuple: calls between versions in this batch, calls since versions in earlier ones, whether to begin in rounds.
         """
         if not relatives and not self._last_calls:
             return
@@ -90,7 +90,7 @@ class QuestionOrder:
 
 
 def _other_versions(probes: Sequence[Probe]) -> Relatives:
-    """Map the index of each probe to the indices of the other versions of its items."""
+    """Map the index of each probe to the indices of the other versions of its items; leave out probes without any."""
     indices_by_item: dict[str, list[int]] = defaultdict(list)
     for index, probe in enumerate(probes):
         for item_name in probe.versions_of:
@@ -104,9 +104,9 @@ def _other_versions(probes: Sequence[Probe]) -> Relatives:
 
 
 def _positions_in_rounds(relatives: Relatives, positions: Integers, earliest_calls: Integers) -> Integers:
-    """Return positions in rounds: no round has two versions of an item, and items have the same order in all rounds.
+    """Return new positions, in rounds: a round has at most one version of an item; all have the same order of items.
 
-    The first round, however, begins with the questions that may be asked earliest.
+    Only the first round differs: it begins with the questions that may be asked earliest.
     """
     round_of: dict[int, int] = {}
     for first_index in np.argsort(positions).tolist():
@@ -129,7 +129,7 @@ def _swap_until_separate(
 ) -> bool:
     """Exchange random positions until versions of an item are `gap` calls apart, and none too early; return success.
 
-    `positions` has each question's position, and is changed in place; `earliest` its first allowed call.
+    `positions` has each question's position, `per_call` to a call, and is changed in place; `earliest` its first call.
     """
     position_of, question_at = positions.tolist(), np.argsort(positions).tolist()
 

@@ -343,7 +343,7 @@ class Egress:
         return response
 
     async def exempt(self, url: str, timeout_s: float) -> bool:
-        """Whether a URL's host is exempt from the limits of hosts; raise `CallFailed` if it cannot be called."""
+        """Whether a URL's host is exempt from the limits of hosts; raise `CallFailed` if that host cannot be called."""
         async with _resolving(url, timeout_s) as origin:
             return await self.transport.exempt_hosts.holds(origin)
 

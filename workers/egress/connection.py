@@ -98,7 +98,7 @@ class Listener(ResponseHandler):
             self._fail_and_abort(CallFailed("too-large", f"{self._name} sent much more framing than content"))
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Process the end of the connection: after an error, a body without a length is incomplete."""
+        """Process the end of the connection; if an error ended it, a body of unknown length is incomplete."""
         if exc is not None:
             self.set_exception(exc)
         super().connection_lost(exc)
@@ -116,7 +116,7 @@ class Listener(ResponseHandler):
             self._fail_and_abort(failure)
 
     def pause_reading(self) -> None:
-        """Pause reading, and close the connection after the response: its end in the buffered bytes is unknown."""
+        """Pause reading; close the connection after the response, as buffered bytes may hold more than its end."""
         self.force_close()
         super().pause_reading()
 

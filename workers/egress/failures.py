@@ -183,8 +183,8 @@ class CallFailed(Exception):
     """A call failed.
 
     `code` is a key of `CODES`, or ``http-`` and the `status`. `message` is for people: it has no secrets or query
-    strings, and quotes a body only cleaned. `retriable` says whether the same call may succeed later; by default as in
-    `CODES`. `retry_after_s` are the seconds that the service asked callers to wait (at most `RETRY_AFTER_CAP_S` count).
+    strings, and quotations from a body are cleaned. `retriable`: whether the same call may succeed later; by default as
+    in `CODES`. `retry_after_s`: the wait that the service requested, in seconds (at most `RETRY_AFTER_CAP_S` count).
     """
 
     def __init__(
@@ -258,5 +258,5 @@ def _parse_date(text: str) -> datetime | None:
 
 
 def should_retry(headers: Mapping[str, str]) -> bool | None:
-    """Parse ``x-should-retry``; ``None`` for a missing or invalid header."""
+    """Parse ``x-should-retry``: whether a retry may help; ``None`` for a missing or invalid header."""
     return {"true": True, "false": False}.get(headers.get("x-should-retry", "").strip().lower())

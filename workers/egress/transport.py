@@ -1,7 +1,7 @@
 """HTTP transport over aiohttp, with the guard in its connector.
 
 The pool of httpx is slow for concurrent calls. Assay has its own connector because the guard must check an address
-between name resolution and connection (`docs/decisions/0042-calls-go-out-over-aiohttp.md`).
+between name resolution and connection (`docs/decisions/0042-calls-over-aiohttp.md`).
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class ExemptHosts:
         self._addresses[origin.host, origin.port] = [str(address)]
 
     def check(self, origin: Origin, addresses: Sequence[Address]) -> None:
-        """Raise `CallFailed` ``connect`` if an exempt host now has other addresses; a retry observes host limits."""
+        """Raise `CallFailed` ``connect`` if an exempt host has other addresses now; for a retry, it is not exempt."""
         key = (origin.host, origin.port)
         if self._is_exempt.get(key) and not within(addresses, self.networks):
             self._is_exempt[key] = False
@@ -269,7 +269,7 @@ class GuardedTransport:
         return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), **SESSION_OPTIONS)
 
     async def _exchange(self, origin: Origin, session: aiohttp.ClientSession, request: JsonObject) -> ReceivedResponse:
-        """Send a request once, and read its response until it exceeds ``read_bufsize`` bytes; translate all errors."""
+        """Send a request once, and read at most ``read_bufsize`` bytes of the response; turn errors into our own."""
         cap, body = request["read_bufsize"], bytearray()
         failure: Exception
         try:

@@ -33,9 +33,9 @@ TRANSIENT = frozenset(code for code, meaning in CODES.items() if meaning.retriab
 
 
 def end_badly(context: WorkerContext, claim: Claim, error: Exception) -> str:
-    """Store the state of a job after an error; nothing is stored if another worker has the job.
+    """Store a job's state after an error, and return it; nothing is stored if another worker has the job.
 
-    Return ``failed``, ``cancelled``, ``released``, ``resting``, ``lease-lost`` or ``database-unavailable``.
+    It is ``failed``, ``cancelled``, ``released`` or ``resting`` (queued), ``lease-lost`` or ``database-unavailable``.
     """
     try:
         return _end_after_error(context, claim, error)
@@ -93,7 +93,7 @@ def _cool_down_or_fail(
 
 
 def _requeue(context: WorkerContext, claim: Claim, cooldown_s: float | None = None, reason: str | None = None) -> bool:
-    """Queue the job again; if it waits `cooldown_s`, forget transient failures. Return false if it was cancelled."""
+    """Queue the job again; if it waits `cooldown_s`, ask failed questions again. Return false if it was cancelled."""
     with context.database.write() as connection:
         if jobs.hold(connection, claim).cancel_requested:
             return False
@@ -121,7 +121,7 @@ def _cancel_job(context: WorkerContext, claim: Claim) -> str:
 
 
 def _end_and_store_items(context: WorkerContext, job: Job, end: Callable[[Connection], None]) -> None:
-    """End a job and store its author's items in one transaction; the job ends even if the items cannot be stored."""
+    """End a job and store what its author wrote or drew, in one transaction; if that fails, only end the job."""
     if job.kind == "writing" or job.author is not None:
         try:
             store_items = _item_storing_function(context.database, job)

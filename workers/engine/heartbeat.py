@@ -49,8 +49,8 @@ class Stopped(Exception):
 class Heartbeat:
     """Renews the lease of a claimed job every `every_s` seconds while the ``with`` block runs.
 
-    The lease is renewed until the block has ended, even after the job was told to stop: its slot is in use while its
-    thread works. `ends_in_s` seconds after the block began, `Overdue` interrupts the thread that entered the block.
+    The lease is renewed until the block has ended, even after the job was told to stop, because its thread still
+    works until then. `ends_in_s` seconds after the block began, `Overdue` interrupts the thread that entered the block.
     """
 
     def __init__(

@@ -38,7 +38,7 @@ TIDY_EVERY_S = 3600
 
 
 def reconcile(database: Database, notifier: JobNotifier, settings: Settings) -> int:
-    """Announce every due job once, up to `MOST_MESSAGES` messages at the broker; return the number of jobs."""
+    """Announce each due job once, up to `MOST_MESSAGES` messages at the broker; return the number of announced jobs."""
     announced_count, free_messages = 0, _free_messages(notifier)
     while True:
         with database.write() as connection:

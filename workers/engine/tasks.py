@@ -62,7 +62,7 @@ def waiting_messages(app: Celery, connection: Connection) -> int:
 
 
 def _limit_answer_wait(connection: pyamqp.Connection) -> None:
-    """Limit the wait for each answer of RabbitMQ; `read_timeout` of the client does not."""
+    """Limit the wait for each answer of RabbitMQ, which the client's option `read_timeout` does not limit."""
     connection.transport.sock.settimeout(BROKER_TIMEOUT_S)
 
 
@@ -98,7 +98,7 @@ def add_tasks(app: Celery, open_context: Callable[[], WorkerContext]) -> None:
 
 
 def _announce_next(context: WorkerContext, announce: Callable[[str], object]) -> None:
-    """Announce the next job in the fair order if tenants have limited slots; after an error, the reconciler does it."""
+    """If tenants have limited slots, announce the next job in the fair order; after an error, the reconciler does."""
     share = Share.of(context.settings)
     if share.max_jobs == NO_LIMIT or context.leaving.is_set():
         return

@@ -35,13 +35,13 @@ class Watchdog(BackgroundThread):
     Parameters
     ----------
     age_s : float
-        Seconds that an announced job must have been due to indicate lost messages.
+        An announced job that no worker has taken after so many seconds indicates lost messages.
     share : Share
         Maximum number of running jobs of a tenant; jobs that wait for this reason indicate nothing.
     broker_answers : callable
         Whether the broker is reachable; if not, missing messages indicate nothing.
     end_process : callable
-        Ends the process.
+        Ends the process; called after two checks in a row that indicate lost messages.
     """
 
     name = "watchdog"
@@ -101,7 +101,7 @@ class MessageCounter:
         self._count += 1
 
     def received(self) -> int:
-        """Return the number of messages so far."""
+        """Return the number of messages received so far."""
         return self._count
 
     def idle(self) -> bool:

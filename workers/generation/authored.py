@@ -22,7 +22,7 @@ ROWS_A_READ = 500
 
 @dataclass(frozen=True)
 class Authored:
-    """Valid texts or images that an author made for one request of a rating; `corpus_id` is empty without a corpus."""
+    """Valid texts or images that an author made for one request of a rating; `corpus_id`: the rating's corpus or ""."""
 
     request: AuthoredItems
     items: tuple[NewItem, ...]
@@ -30,7 +30,7 @@ class Authored:
 
 
 def collect(database: Database, job: Job, method: AnyMethod) -> tuple[Authored, ...]:
-    """Read an author's valid items from the ledger of a rating's job, a group per request; none without an author."""
+    """Read the valid texts or images that a rating's author made, one group per request; empty without an author."""
     references = method.references()
     if job.author is None or not references.authored:
         return ()
@@ -42,7 +42,7 @@ def collect(database: Database, job: Job, method: AnyMethod) -> tuple[Authored, 
 
 
 def keep(c: Connection, job: Job, authored_groups: Sequence[Authored]) -> None:
-    """Store each group in the rating's corpus if the tenant owns it and the items fit it, otherwise in a new corpus.
+    """Store each group in the rating's corpus or, if the tenant does not own it or the items do not fit, in a new one.
 
     `c` is the connection of the transaction that ends the job, `authored_groups` the result of `collect`.
     """
@@ -54,7 +54,7 @@ def keep(c: Connection, job: Job, authored_groups: Sequence[Authored]) -> None:
 
 
 def room_of(c: Connection, corpus_id: str) -> int:
-    """Return the number of items that a corpus can still take; the caller has locked it."""
+    """Return the number of items that a corpus can still take; the caller must have locked the corpus."""
     return max(0, MOST_ITEMS - corpora.sizes(c, [corpus_id])[corpus_id])
 
 
@@ -75,14 +75,14 @@ def new_items(material: Iterable[CorpusItem], author: Json, job_id: str) -> tupl
 
 
 def _may_hold(corpus: StoredCorpus, request: AuthoredItems) -> bool:
-    """Whether the requested items fit a corpus: it has the same kind, and no specification with other words."""
+    """Whether a corpus may take the requested items: it has the same kind and, if it has word lists, the same ones."""
     if corpus.kind != request.kind:
         return False
     return request.words is None or corpus.rules is None or dict(corpus.rules.words) == dump_words(request.words)
 
 
 def _new_corpus(c: Connection, job: Job, request: AuthoredItems) -> NewCorpus:
-    """Describe a new corpus for items that fit no existing corpus; it has the specification of the items' words."""
+    """Describe a new corpus for items that fit no existing corpus; it gets the word lists for which they were made."""
     rules, language = None, "en"
     if request.words is not None:
         rules, language = rules_for(c, job.tenant, request.words, request.specification)

@@ -124,7 +124,7 @@ def _read_words(job: Job) -> StereotypeWords:
 
 
 def _copies_of(items: Iterable[StoredItem], words: StereotypeWords) -> Iterator[NewItem]:
-    """Yield copies of other corpora's sentences that fit the words, with their origin in the provenance."""
+    """Yield copies of those sentences of other corpora that fit the word lists; their provenance names the original."""
     for item in items:
         provenance = {**item.provenance, "taken_from": {"corpus": item.corpus_id, "item": item.id}}
         copy = as_item(_sentence_of_item(item), words, provenance)

@@ -62,7 +62,7 @@ def sign_due(database: Database, vault: Vault) -> int:
 
 
 class SigningWorker(BackgroundThread):
-    """Thread that signs ratings and asks the log's witnesses to cosign it, every ``settings.reconcile_s`` seconds."""
+    """Thread that signs ratings and has witnesses cosign the log of ratings, every ``settings.reconcile_s`` seconds."""
 
     name = "signing"
     join_s = 5.0
@@ -87,7 +87,7 @@ class SigningWorker(BackgroundThread):
                 return
 
     def _ask_witnesses(self) -> None:
-        """Request a cosignature of the log's head from each witness that lacks it; pause longer after each failure."""
+        """Request a cosignature of the log's head from each witness that gave none yet; after failures, wait longer."""
         for url, witness in self._settings.log_witnesses:
             pause_end, pause_s = self._pauses.get(url, (0.0, FIRST_REST_S))
             if self._done.is_set() or time.monotonic() < pause_end:
@@ -122,7 +122,7 @@ class SigningWorker(BackgroundThread):
         return self._store_cosignature(witness, head, attempt.outcome.response or "")
 
     def _post_head(self, url: str, old_size: int, head: TreeHead, key: SigningKey) -> AttemptResult:
-        """Send the log's head to a witness with the proof that it extends the first `old_size` entries."""
+        """Send the log's head to a witness, with the proof that the log's first `old_size` entries are unchanged."""
         proof_path: tuple[bytes, ...] = ()  # no proof is needed for an empty or an equal tree
         if 0 < old_size < head.size:
             with self._database.read() as connection:

@@ -31,7 +31,7 @@ TRY_HTTPS_AFTER = frozenset({"connect", "truncated", "garbage", "http-400"})
 
 
 async def look_for_token(context: WorkerContext, claim: Claim) -> None:
-    """Check that the job's host serves its token, and store the result; a missing token does not fail the job."""
+    """Check whether a domain serves the token that proves its ownership, and store whether it does, or why not."""
     domain_id = str((claim.job.experiment or {}).get("domain"))
     with context.database.read() as connection:
         domain = domains.find(connection, domain_id, claim.job.tenant)
@@ -50,7 +50,7 @@ async def look_for_token(context: WorkerContext, claim: Claim) -> None:
 async def why_unproven(egress: Egress, domain: Domain) -> str | None:
     """Return the reason why a host does not serve the domain's token, or ``None`` if it does.
 
-    Http is used only if all addresses of the host are exempt from limits, in networks that the operator allows.
+    HTTP without TLS is tried only if all addresses of the host are in networks that the operator allows.
     """
     try:
         schemes = ("http", "https") if await egress.exempt(f"http://{domain.host}/", TIMEOUT_S) else ("https",)
@@ -112,7 +112,7 @@ async def rerate_evidence(context: WorkerContext, claim: Claim) -> None:
 
 
 def _recompute_rating(context: WorkerContext, claim: Claim) -> tuple[str, RatingDocument]:
-    """Rate a rating's evidence under the job's version of the methodology; return the rating's id and the result."""
+    """Rate a rating's evidence by the version of the methodology in the job; return the rating's id and the result."""
     experiment = claim.job.experiment or {}
     methodology = context.methodologies.named(str(experiment.get("version")))
     with context.database.read() as connection:

@@ -67,7 +67,7 @@ class Target:
 
     @classmethod
     def of(cls, description: Json, secret: str | None, link_secrets: Mapping[str, str] | None = None) -> Target:
-        """Build a target from its fields, which were validated when it was described."""
+        """Build a target from its fields, validated when it was described; `link_secrets`: those of a chain's links."""
         return cls(
             name=description["name"],
             kind=Kind(description["kind"]),
@@ -126,7 +126,7 @@ IN_FLIGHT = 24
 
 
 def questions_per_call(adapter: Adapter, limits: Limits) -> int:
-    """Return the maximum number of questions in a call; if several, concurrent calls share `IN_FLIGHT` questions."""
+    """Return the maximum number of questions in a call: so many that concurrent calls share `IN_FLIGHT`, at least 1."""
     return min(adapter.batch_limit, max(1, IN_FLIGHT // limits.concurrency))
 
 

@@ -208,7 +208,7 @@ def address_of(target: Target) -> str:
 
 
 def with_tightened_limits(target: Target) -> Target:
-    """Reduce a chain's limits to those of its links, and the call rate of a model that decides in several calls."""
+    """Return a target with lower limits: for a chain, those of its links; for several calls per case, a lower rate."""
     if target.protocol != Chain.protocol:
         rate = target.limits.requests_per_second
         if rate is None or target.settings.get("decision") is None:
@@ -263,7 +263,7 @@ class TargetChecker:
         return questions_per_call(adapter, with_tightened_limits(valid_target).limits)
 
     def check_callback(self, url: str, field: str = "callback_url") -> None:
-        """Raise a `SpecificationError` that names the request's `field` if no notice may be sent to the URL in it."""
+        """Raise a `SpecificationError`, which names a request's `field`, if no notice may be sent to its URL."""
         try:
             refuse_url(url, self._allow)
         except AddressRefused as refused:
@@ -333,7 +333,7 @@ def check_target(target_fields: Json, allow: Sequence[Network], *, scraping: boo
 
 
 def _check_link(link: Link, field_path: str, allow: Sequence[Network]) -> None:
-    """Validate a link of a chain; the secret of a saved link is stored with its target."""
+    """Validate a link of a chain, except the secret of a saved link, which was validated with its target."""
     target_fields = link.fields() if link.id is not None else {**link.fields(), "secret": None}  # other links have none
     try:
         if link.protocol in {Chain.protocol, Uploaded.protocol} or not find_protocol(link.protocol).reproducible:

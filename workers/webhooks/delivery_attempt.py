@@ -59,7 +59,7 @@ def open_transport(settings: Settings) -> GuardedTransport:
 async def call(
     transport: GuardedTransport, url: str, headers: Mapping[str, str], body: bytes, timeout_s: float = TIMEOUT_S
 ) -> AttemptResult:
-    """Post a body to a receiver; an error or a status other than 2xx, such as a redirect, is the outcome's failure."""
+    """Post a body to a receiver; errors, and any status but 2xx (even a redirect), are a failure in the result."""
     start = asyncio.get_running_loop().time()
 
     def outcome(status: int | None, failure: str | None, response: str | None = None) -> Outcome:
@@ -87,7 +87,7 @@ async def call(
 def decide_next(
     number: int, result: AttemptResult, rng: np.random.Generator, attempts: int = len(SCHEDULE_S)
 ) -> Next | None:
-    """Return the retry decision after attempt `number` (from 1) of at most `attempts`; ``None`` after a success."""
+    """Return when to try again, or that it is useless, after attempt `number` (from 1); ``None`` after a success."""
     status = result.outcome.status
     if result.outcome.failure is None:
         return None

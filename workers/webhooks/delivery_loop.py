@@ -75,7 +75,7 @@ class WebhookWorker(BackgroundThread):
         asyncio.run(self._run_loop())
 
     async def _run_loop(self) -> None:
-        """Start the attempts that are due until closed, at most `MOST_AT_ONCE` at once; then wait `GRACE_S`."""
+        """Start due attempts until closed, at most `MOST_AT_ONCE` at once; then wait up to `GRACE_S` for their end."""
         transport, tasks = open_transport(self._settings), set[asyncio.Task[None]]()
         async with self._traffic() as traffic:
             try:

@@ -50,7 +50,7 @@ def translated_people(attribute: Attribute, language: str) -> Mapping[str, tuple
 def translated_mentions(
     attribute: Attribute, mention: str, language: str, ages: Sequence[int]
 ) -> Mapping[str, tuple[str, ...]]:
-    """Return mentions of people with each value: first names, or words such as "une femme de 34 ans"; empty if none."""
+    """Return people by value: names (`mention` "name"), or "une femme de 34 ans" for each of `ages`; empty if none."""
     table = sentence_table(language)
     patterns = table["mentions"]
     if attribute.name == _GENDER:

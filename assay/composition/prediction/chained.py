@@ -21,7 +21,7 @@ from assay.statistics.bayes.transition import draw_excess_concordance, draw_tran
 
 @dataclass(frozen=True)
 class ChainDraws:
-    """Draws of the transition matrix of a chain."""
+    """Draws of a chain's transition matrix: the probability of each output, given the value in the input."""
 
     transitions: Floats
     """Probability of each output for each input value; shape (draws, rows, outputs)."""
@@ -145,7 +145,7 @@ def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Gene
 
 
 def _answers_by_content(services: Sequence[TransitionEvidence]) -> list[tuple[Answers, ...]]:
-    """For each content that the first service was asked about, return the answers of every service."""
+    """Return all services' answers to each content (a sentence without its value) that the first was asked about."""
     return [tuple(_answers_by_row(service, content) for service in services) for content in services[0].contents]
 
 
@@ -161,7 +161,7 @@ def _shares(counts: Mapping[str, int], outputs: Sequence[str]) -> tuple[float, .
 
 
 def _recorded_paths(stages: tuple[Answers, ...]) -> Iterator[RecordedPath]:
-    """Yield the path of each sentence with one content; `stages` are the answers of the services, in their order."""
+    """Yield each sentence's path through the chain, for one content; `stages` has the answers of each service."""
     first_answers, *later_stages = stages
     for row, shares in enumerate(first_answers):
         if shares is None:
@@ -175,9 +175,9 @@ def _recorded_paths(stages: tuple[Answers, ...]) -> Iterator[RecordedPath]:
 
 
 def _later_products(matrices: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
-    """For each later service, return the shares of the final outputs by its input, shape (draws, outputs, outputs).
+    """For each later service, return the shares of the final outputs by its input; shape (draws, outputs, outputs).
 
-    Also return the expected number of services, this one included, that receive text without a value, shape (draws,
+    Also return how many services are expected to receive text without a value, from this service on; shape (draws,
     outputs).
     """
     onward_matrices: list[Floats] = []
@@ -195,7 +195,7 @@ def _later_products(matrices: Sequence[Floats]) -> tuple[list[Floats], list[Floa
 def _draw_stratified_content(
     contents: Sequence[tuple[Answers, ...]], matrices: Sequence[Floats], transitions: Floats, rng: np.random.Generator
 ) -> Floats | None:
-    """Draw the excess concordance over contents asked with two values; shape (draws,), or ``None`` without any."""
+    """Draw how often two values get equal answers beyond chance; ``None`` if no content was asked with two values."""
     mean_matrices = [matrix.mean(axis=0) for matrix in matrices]  # for answers that were not recorded
     equal_pairs, pairs_by_rows = 0.0, Counter[tuple[int, int]]()  # expected number of equal pairs, number of all
     for (first_answers, *later), count in Counter(contents).items():
@@ -209,7 +209,7 @@ def _draw_stratified_content(
 
 
 def _fill_matrix(answers: Answers, matrix: Floats) -> Floats:
-    """Return a copy of `matrix` in which the recorded answers to one content replace their rows."""
+    """Return a copy of a service's `matrix`, with the recorded answers to one content in the rows of their values."""
     matrix_with_answers = matrix.copy()
     for row, shares in enumerate(answers):
         if shares is not None:
@@ -218,7 +218,7 @@ def _fill_matrix(answers: Answers, matrix: Floats) -> Floats:
 
 
 def _chance_of_equal(first_shares: Floats, second_shares: Floats, stages: Sequence[Floats]) -> float:
-    """Return the probability that two sentences of one content get equal outputs; once equal, they stay equal."""
+    """Return the probability that two sentences of one content get equal outputs; texts that became equal stay so."""
     joint = np.outer(first_shares, second_shares)
     for stage in stages:
         diagonal = np.diagonal(joint)  # pairs that are equal before this stage

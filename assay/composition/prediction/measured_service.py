@@ -29,7 +29,7 @@ Contents = Mapping[str, Mapping[str, Mapping[str, int]]]
 
 @dataclass(frozen=True)
 class TransitionEvidence:
-    """A measured transition matrix, with the tolerances of its rating.
+    """How often a service returned each output for each value in its input, and the tolerances of its rating.
 
     Raise `SpecificationError` if the outputs are not the rows and one residual, `OutOfBounds` if the counts are not
     non-negative whole numbers in that shape.
@@ -86,7 +86,7 @@ class TransitionEvidence:
 
 
 def read_evidence(rating: RatingDocument) -> tuple[TransitionEvidence, ...]:
-    """Read the matrices of a rating, one for each component that was measured.
+    """Read from a rating, for each measured component, how often each output followed each value (a matrix of counts).
 
     The result is empty if the method measures no matrix that can be chained, or a matrix is missing. The rows of
     `one-hop`, for example, are sides of the labour market and not values that the text names.
@@ -101,14 +101,14 @@ def read_evidence(rating: RatingDocument) -> tuple[TransitionEvidence, ...]:
 
 @dataclass(frozen=True)
 class _Blocks:
-    """Declared distributions of the blocks of a request: unbiased and biased ones."""
+    """Declared distributions of the values in the unbiased and in the biased inputs of a rating (its "blocks")."""
 
     unbiased: tuple[Shares, ...] = ()
     biased: tuple[Shares, ...] = ()
 
 
 def _evidence_of(component: ComponentDocument, blocks: _Blocks, delta: float, confidence: float) -> TransitionEvidence:
-    """Read the matrix of a component and the declared blocks, with the values in one order in all of them."""
+    """Read the matrix of a component; rows, outputs and declared distributions have the values in one order."""
     transitions = component.transitions
     rows = tuple(sorted(transitions))  # sorted, because a database may have reordered the keys of the JSON object
     outputs = (*rows, *sorted(set(transitions[rows[0]]) - set(rows)))
@@ -138,7 +138,7 @@ Counts = dict[str, dict[str, dict[str, int]]]
 
 
 def read_contents(observations: Iterable[Observation], component: str, attribute: Attribute) -> Contents:
-    """Count outputs by content and value, for one component of a round trip; `observations` are of the whole rating.
+    """Count outputs by content and input value, for one component of a rating; `observations` are the whole rating's.
 
     Texts that were lost on the way out or back are left out, as in the rating.
     """

@@ -76,10 +76,10 @@ class Prediction:
 
     @property
     def emits_other(self) -> bool:
-        """Return whether a service before the last one was observed to drop the attribute's value from texts.
+        """Whether a service before the last one was observed to drop the attribute's value from texts.
 
-        The table's entry ``... * UCS`` does not hold then: UCS was measured on texts that have a value, and not on
-        texts without one.
+        A composition table may then be wrong about a last service rated UCS, which was measured on texts with a value,
+        and not on texts without one.
         """
         return any(share > 0 for share in self.residual)
 
@@ -128,7 +128,7 @@ def _sum_hidden(
 ) -> tuple[HiddenEffect, ...]:
     """Add up the hidden effects of all services: an upper bound for the composite.
 
-    Matrices do not show whether one service compensates or repeats the effect of another in a stratum. So a sum can
+    Matrices do not show whether one service undoes or repeats another's effect in a group of texts. So a sum can
     prevent UCS and DSBS, and is no reason for BS. Effects on a typical frame, or place in a text, are added as squares
     (`hypot`), because two services seldom change the same frames. Of effects of kind ``content`` the smallest
     counts: a composite follows content only if every service does. Draws are normal, with each effect's 95 % interval.
@@ -216,13 +216,13 @@ def _assured_probability(letter: Letter, evidence: Evidence, chain: ChainDraws, 
 
 
 def _shift_effects(evidence: Evidence, change_1: Floats, change_2: Floats) -> Evidence:
-    """Add a change to each step's effect, and twice `change_1` (its largest change) to the excess concordance."""
+    """Return the evidence with each step's effect changed, and `content` by twice `change_1`, its largest change."""
     content = None if evidence.content is None else evidence.content + 2 * change_1
     return replace(evidence, step_1=evidence.step_1 + change_1, step_2=evidence.step_2 + change_2, content=content)
 
 
 def _expected_outputs(transitions: Floats, first: TransitionEvidence) -> dict[str, dict[str, float]]:
-    """Return the expected shares of the outputs for each data block, by its name (``U`` unbiased, ``B1`` … biased)."""
+    """Return the expected shares of the outputs for each block of inputs, by name (``U`` unbiased, ``B1`` … biased)."""
     names = ["U"] if len(first.unbiased) == 1 else [f"U{index + 1}" for index in range(len(first.unbiased))]
     names += [f"B{index + 1}" for index in range(len(first.biased))]
     mean = outputs_under(transitions, [*first.unbiased, *first.biased]).mean(axis=0)

@@ -86,7 +86,7 @@ def _judge_output(
     rng: np.random.Generator,
     output_count: int,
 ) -> Component:
-    """Judge one of `output_count` outputs; withhold its letter if the letters on several scales differ."""
+    """Judge one of `output_count` outputs; declare no letter if the letters on several scales differ."""
     raw_table = task.table(task.answers, label)
     table = raw_table[task.complete_indices]
     measurement = Measurement(name, task.answers.counts, tolerance, detail)
@@ -109,7 +109,7 @@ def _judge_output(
 
 
 def _add_scale_letters(component: Component, variants: Sequence[Component], scales: Sequence[Scale]) -> Component:
-    """Add the letters on `scales` (its own, then `variants`) to `component`; if declared ones differ, declare none."""
+    """Add to `component` the letters of its `variants` on other scales; if declared letters differ, declare none."""
     documents = tuple(
         types.ScaleDocument(scale, variant.letter, variant.declared)
         for scale, variant in zip(scales, (component, *variants), strict=True)
@@ -125,11 +125,11 @@ def _add_scale_letters(component: Component, variants: Sequence[Component], scal
 
 @dataclass(frozen=True)
 class _Output:
-    """One output on one scale: `table` has a row for each completely answered profile, a column for each value.
+    """One output (a number, or the score of `label`) on one scale, for profiles (rows) and attribute values (columns).
 
-    `raw_table` holds the original outputs of all profiles, with NaN for missing answers. An output on another scale
-    is only compared: it is `letter_only` and has half as many `draws`. `output_count` is the number of outputs;
-    `label` is ``None`` for numbers.
+    `table` has the completely answered profiles on this scale, `raw_table` the original outputs of all profiles (NaN
+    for no answer). On every scale but the first, only a letter is computed, to compare it: `letter_only` is set, and
+    `draws` is halved. `output_count` is the number of outputs; `label` is ``None`` for numbers.
     """
 
     name: str
@@ -212,7 +212,7 @@ class _Output:
         return replace(reason, facts={**reason.facts, **counts})
 
     def _published_letter(self) -> tuple[Mapping[str, str | None], Json]:
-        """Return the published rule's letter and tests by rule name; both empty without `alpha` or if `letter_only`."""
+        """Return the published rule's letter and its tests, by rule name; empty without `alpha` or if `letter_only`."""
         rules = self.task.rules
         if rules.alpha is None or self.letter_only:
             return {}, NO_ENTRIES
@@ -233,7 +233,7 @@ class _Output:
         return {**gaps, **{step: fitted_together(gaps[step], limits[step], rng) for step in fitted_steps}}
 
     def _draw_group_gaps(self, profiles: Profiles, rng: np.random.Generator) -> Floats:
-        """Draw step 2's differences: of records by original value, or of sentences with contents of either list."""
+        """Draw step 2's differences between groups: records by original value, or sentences with unequal contents."""
         groups = self.task.groups
         if groups is not None:
             codes = np.unique(groups)
@@ -286,9 +286,9 @@ class _Output:
         *,
         maybe_noise: bool,
     ) -> tuple[HiddenEffect, ...]:
-        """Draw the effect on a typical profile or, of labels without scores, the share of profiles with another label.
+        """Draw the effect on a single, typical profile or, for labels without scores, the share of changed labels.
 
-        If `maybe_noise`, the mean differences may be due to chance alone: those of sentences are counted as 0.
+        If `maybe_noise`, the mean differences (`gaps_by_pair`) may be chance; those of sentences then count as 0.
         """
         task = self.task
         if self.labels_without_scores and maybe_noise in task.label_effects_cache:  # drawn for an earlier label
@@ -428,7 +428,7 @@ class _Output:
     def _reason_for(
         self, letter: Letter, profiles: Profiles, pair: tuple[str, str], step_2: Floats, carrier: types.Carrier | None
     ) -> Reason:
-        """Return the reason for a letter, with the mean change of the output from the first to the second of `pair`."""
+        """Return a letter's reason: the mean change between the values `pair` and, for BS, the cluster behind it."""
         first, second = pair
         a, b = profiles.values.index(first), profiles.values.index(second)
         shift = float((self.table[:, b] - self.table[:, a]).mean())

@@ -27,9 +27,9 @@ AS_MUCH = 0.8
 def changes(
     outputs: Answers, values: Sequence[str], repeats: Answers | None, sentence_numbers: Integers, *, labels: bool
 ) -> tuple[ChangeDocument, ...]:
-    """Count how often two answers differ, for the two values with the largest differences.
+    """Count how often answers differ: between two values, if asked again, and with another person of one value.
 
-    Return a document for each kind of comparison with at least one pair of answers.
+    The two values are those whose answers differ most. A comparison without any pair of answers is left out.
 
     Parameters
     ----------
@@ -85,10 +85,10 @@ def _change_document(comparison: str, differences: Sequence[Floats], *, labels: 
 def names_reason(
     documents: Sequence[ChangeDocument], hidden: Sequence[HiddenEffect], unit: float, output: str
 ) -> tuple[Reason, ...]:
-    """Return the reason ``follows-names`` if answers differ by person about as much as by value, otherwise ``()``.
+    """Return the reason ``follows-names`` if answers change with the person about as much as with the value, or ``()``.
 
-    Two more conditions: the differences between values, less the noise of repeated questions, exceed the limit for
-    single cases, and the medians of the effects on single cases do not. `unit`: standard deviation of numeric outputs.
+    Also, the change with the value, less the noise of repeated questions, must exceed the limit for single cases, while
+    the median effects on single cases (in `hidden`) do not. `unit` is the standard deviation of numeric outputs.
     """
     row_by_comparison = {row.what: row for row in documents}
     single_case_effects = [effect for effect in hidden if effect.kind == "individual" and effect.limit is not None]
@@ -117,7 +117,7 @@ def names_reason(
 
 
 def _changed_share(row: ChangeDocument | None, unit: float) -> float:
-    """Return the share of changed labels, or the mean squared difference of numbers in units of their variance."""
+    """Return the share of changed labels, or numbers' mean squared difference in `unit` squared; 0 without a `row`."""
     if row is None:  # no such comparison
         return 0.0
     if row.size is None:  # labels

@@ -29,7 +29,7 @@ BY_POSITION = 0.1
 
 
 def both_orders(document: str, opponent: str) -> Mapping[str, Record]:
-    """Return the questions with the document first and with the opponent first, by the position of the document."""
+    """Return both orders of a comparison as questions, by the position of `document` (`FIRST` or `SECOND`)."""
     return {FIRST: ((FIRST, document), (SECOND, opponent)), SECOND: ((FIRST, opponent), (SECOND, document))}
 
 
@@ -82,12 +82,12 @@ def first_share(value: Any) -> float | None:
 
 
 def opponents(cases: Sequence[Case]) -> list[str]:
-    """Return the stratum of each profile: whether its opponent equals one of its versions or has another content."""
+    """Return each profile's stratum: compared with a version of itself, or with a document of another content."""
     return ["an equal document" if case.opponent in case.versions else "another content" for case in cases]
 
 
 def with_position(component: Component, answers: ComparedAnswers) -> Component:
-    """Add the preference for a position to a component, and a reason if it decides many answers."""
+    """Add to a component the preference for the first or second position, and a reason if it decides many answers."""
     document = _position_document(answers)
     if isinstance(component.detail, AlternationComponent):
         component = replace(component, detail=replace(component.detail, position=document))

@@ -31,7 +31,7 @@ LISTED = 5
 
 @dataclass(frozen=True)
 class Leverage:
-    """Influence of each cluster on the mean difference of a pair of values; `cases` are in the order of `profiles`."""
+    """Influence of each cluster, such as a person, on a mean difference; `cases` are in the order of `profiles`."""
 
     profiles: Profiles
     cases: Sequence[Case]
@@ -58,7 +58,7 @@ class Leverage:
         return tuple(WithoutDocument(names[cluster], effects_without[cluster]) for cluster in clusters)
 
     def carrier(self) -> Carrier | None:
-        """Return the cluster whose share exceeds `CARRIED_BY_ONE`, of the first kind with such a cluster, if any."""
+        """Return the first cluster (a person, a frame …) with more than half of its kind's summed effects, if any."""
         for kind, ids in self.profiles.clusters.items():  # the first kind is the person, if there are people
             cluster_sums = np.bincount(ids, weights=self._pair_differences)
             total = float(np.abs(cluster_sums).sum())
@@ -93,7 +93,7 @@ class Leverage:
         return sorted({case.clusters[kind] for case in self.cases})
 
     def _deviating_member(self, kind: str, in_cluster: NDArray[np.bool_]) -> str | None:
-        """Return the name in a pair of names whose outputs deviate more; ``None`` for a single name or equality."""
+        """Return the name, of a cluster's two names, whose outputs deviate more; ``None`` for one name or a tie."""
         first, second = self._pair_columns
         members = self.cases[int(in_cluster.argmax())].clusters[kind].split(JOINED)  # equal in all its cases
         if len(members) != len(self.profiles.values):  # the cluster has one name for all values
@@ -104,7 +104,7 @@ class Leverage:
         return members[second if second_distance > first_distance else first]
 
     def _cluster_distance(self, kind: str, in_cluster: NDArray[np.bool_], value: int) -> float:
-        """Return the distance of a cluster's mean output from that predicted by other kinds of cluster without it."""
+        """Return how far a cluster's mean output under a value (index) is from that predicted from other clusters."""
         outputs = self.profiles.outputs[:, value]
         residuals = outputs - outputs[~in_cluster].mean()
         for other_kind, ids in self.profiles.clusters.items():

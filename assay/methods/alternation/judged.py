@@ -39,11 +39,11 @@ V = TypeVar("V")
 class Rules:
     """Fields of `Alternation` that decide what is computed from the answers, and the limits.
 
-    `labels` are the labels to judge (empty: all or, of two, the second). `tie` is the share of a list of contents that
-    goes to a group in step 2, where content differs by group. `folds` is the number of folds with a divergence each.
-    `alpha` is the level of the published rule's tests (``None``: not computed), and `join` combines them.
-    `max_draw_weights` limits the weights of `mean_draws`; ``None`` (without `strata`): no limit. `impact` adds impact
-    ratios: for decisions of the catalog.
+    `labels` are the labels to judge (empty: all or, of two, the second). `tie` is the share of a group's contents that
+    come from one of the two lists in step 2. A divergence is reported for each of `folds` parts of the profiles.
+    `alpha` is the level of the published rule's tests (``None``: not computed); `join` says how they become one result.
+    `max_draw_weights` is the most random weights for clusters of a kind (``None``, without `strata`: no limit).
+    `impact` adds the ratios of mean scores between groups, for decisions of the catalog such as hiring.
     """
 
     tie: float
@@ -92,9 +92,9 @@ class JudgingTask:
 
     @cached_property
     def clusters(self) -> Mapping[str, Integers]:
-        """Number of the cluster of each profile in `cases`, by kind of cluster.
+        """Index of the cluster (such as a person) of each profile in `cases`, by kind of cluster.
 
-        With `judges_strata`, "person" is left out if each value has a single word that is no name ("he", "the woman").
+        With `judges_strata`, the kind "person" is left out if all are about the same unnamed people ("he", "she").
         """
         cluster_ids = numbered_clusters(self.cases)
         has_one_person = "person" in cluster_ids and not cluster_ids["person"].any()  # the only cluster is number 0
@@ -112,7 +112,7 @@ class JudgingTask:
 
     @property
     def lost_shares(self) -> tuple[float, float]:
-        """Share of profiles that lack an answer, and the largest weight that these can have in a mean of step 2."""
+        """Share of profiles that lack an answer, and the largest weight they could have in a difference of step 2."""
         lost_share = 1 - len(self.cases) / len(self.answers.cases)
         if self.groups is None:  # a side's shares in two groups differ by tie - (1 - tie)
             return lost_share, (2 * self.rules.tie - 1) * lost_share
@@ -132,7 +132,7 @@ class JudgingTask:
     def repeated_indices(self) -> Sequence[int]:
         """Indices of the profiles asked `TIMES` times, with a usable answer for every value each time.
 
-        `repeated_answers` has the first profiles of `answers` once for each turn after the first, turn by turn.
+        `repeated_answers` holds the later turns: the first profiles of `answers`, asked again in each of them.
         """
         profiles_per_turn = len(self.repeated_answers.cases) // (TIMES - 1)
         answered_again = {*self.repeated_answers.complete_indices}
@@ -144,7 +144,7 @@ class JudgingTask:
         ]
 
     def stack_repeats(self, read_answers: Callable[[Answers, Sequence[int]], A]) -> A:
-        """Apply `read_answers` to each turn's answers of repeated profiles; shape (profiles, values, `TIMES`)."""
+        """Read the repeated profiles' answers in every turn with `read_answers`; shape (profiles, values, `TIMES`)."""
         profiles_per_turn = len(self.repeated_answers.cases) // (TIMES - 1)
         repeats = [
             read_answers(self.repeated_answers, [index + turn * profiles_per_turn for index in self.repeated_indices])

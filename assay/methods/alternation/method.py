@@ -189,7 +189,7 @@ class Alternation(Bounded, Method):
         return profiles
 
     def for_kind(self, kind: Kind) -> Alternation:
-        """Return a copy that expects numbers of a regressor, or labels of a classifier; raise if `answers` differs."""
+        """Return a copy that expects a regressor's numbers or a classifier's labels; raise if `answers` differs."""
         answers: Literal["labels", "numbers"] = "numbers" if kind is Kind.REGRESSOR else "labels"
         if self.answers not in {None, answers}:
             raise SpecificationError(f"a {kind} returns {answers}, not {self.answers}", "answers")
@@ -204,7 +204,7 @@ class Alternation(Bounded, Method):
         return self.texts is not None and self.texts.pairs
 
     def for_pairs(self) -> Alternation:
-        """Return a copy that compares sentences in pairs; `self` for records, which are the requester's own pairs."""
+        """Return a copy that compares sentences in pairs; `self` for records, in which a requester gives the pairs."""
         return self if self.texts is None else replace(self, texts=self.texts.for_pairs())
 
     def references(self) -> References:
@@ -233,7 +233,7 @@ class Alternation(Bounded, Method):
         return self._count_probes(self._profiles.expected())
 
     def _count_probes(self, profiles: int) -> int:
-        """Return the number of questions about `profiles` profiles, including repetitions for the first of these."""
+        """Return the number of questions about `profiles` profiles, with the repeated questions about the first."""
         repeated_profiles = min(self.repeats, profiles) * (TIMES - 1)
         # under one value, half of the profiles equal their opponent: two questions fewer, so one on average
         questions = 2 * len(self.values) - 1 if self.compares else len(self.values)
@@ -338,7 +338,7 @@ class Alternation(Bounded, Method):
     def _build_probes(self, case: Case, value: int) -> list[Probe]:
         """Return the question about a case with a value (index); to compare documents, a question for each order.
 
-        Equal documents get no question. All questions about a case are versions of it; the driver asks them far apart.
+        Two equal documents get no question. The questions about a case are marked as versions, to be sent far apart.
         """
         name, document, versions_of = f"{case.name}/{self.values[value]}", case.versions[value], (case.name,)
         if case.opponent is None:

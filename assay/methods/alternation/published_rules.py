@@ -94,10 +94,10 @@ Samples = tuple[Floats, Floats]
 
 @dataclass(frozen=True)
 class Blocks:
-    """Outputs to compare, shape (profiles, values), with the facts that form the rule's unbiased and biased blocks.
+    """Outputs to compare, shape (profiles, values), with what is needed to form unbiased and biased blocks of them.
 
-    `original` is the index of each record's original value; it is ``None`` for sentences, whose content is from list
-    0 or 1 (`side`). `tie` is the share of one list in the profiles of a group in a biased block.
+    `original` is the index of each record's original value; it is ``None`` for sentences, for which `side` is the list
+    (0 or 1) of the content. In a biased block, a share `tie` of a group's sentences has content from one list.
     """
 
     outputs: Floats
@@ -112,14 +112,14 @@ class Blocks:
         return "nominal" if np.isin(self.outputs, (0.0, 1.0)).all() else "continuous"
 
     def unbiased(self) -> Iterator[tuple[str, Samples]]:
-        """Yield each pair of values by name, with the outputs of all profiles under both."""
+        """Yield each pair of values by name, with the outputs of all profiles under either value."""
         for a, b in combinations(range(len(self.values)), 2):
             yield f"{self.values[a]}, {self.values[b]}", (self.outputs[:, a], self.outputs[:, b])
 
     def biased(self) -> Iterator[tuple[str, Samples]]:
-        """Yield each pair of values by name, with the outputs of two groups whose content differs with the value.
+        """Yield each pair of values by name, with the outputs of two groups: one value each, and different contents.
 
-        Records are grouped by original value. Of sentences, each value in turn gets contents mostly from list 0.
+        Records are grouped by original value. Of sentences, either value in turn has contents mostly from list 0.
         """
         for a, b in combinations(range(len(self.values)), 2):
             pair = f"{self.values[a]}, {self.values[b]}"
@@ -148,8 +148,8 @@ def kolmogorov_smirnov_letter(
 ) -> tuple[dict[str, str | None], dict[str, Any]]:
     """Rate outputs by the two-step rule.
 
-    Step 1 is biased if the outputs of the same profiles under two values differ; step 2 if the outputs of two groups
-    differ whose content differs with the value. `aggregate` combines all comparisons of a step. Return two mappings by
+    Step 1 is biased if outputs of the same profiles differ between two values; step 2 if outputs differ between two
+    groups whose contents differ too. `aggregate` says how a step's comparisons are combined. Return two mappings by
     rule name: the letter (``None`` if the rule does not apply); the tests of both steps, or ``why`` it does not apply.
     """
     name = RULE if aggregate == "worst" else f"{RULE}/{aggregate}"
@@ -166,5 +166,5 @@ def kolmogorov_smirnov_letter(
 
 
 def _pick_evenly(members: Integers, count: int) -> Integers:
-    """Return `count` members at equal distances from each other."""
+    """Return `count` of the `members`, evenly spread over their order."""
     return members[np.arange(count) * members.size // max(1, count)]

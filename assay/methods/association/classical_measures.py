@@ -40,7 +40,7 @@ def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random
     """Compute every measure that the word lists allow; for the others, return the reason.
 
     The result has ``mac``, ``null`` (the null check of WEAT), and under ``weat`` a row for every pair of groups: WEAT,
-    and the measures RND, ECT, RIPA, RNSB (of a classifier between two stereotype lists) and DirectBias (of controls).
+    and the measures RND, ECT, RIPA, RNSB (from a classifier of stereotype words) and DirectBias (of control words).
     """
     group_vectors = {group: _term_matrix(vectors, terms) for group, terms in words.protected.items()}
     stereotypes = {group: _term_matrix(vectors, terms) for group, terms in words.attributes.items()}

@@ -47,10 +47,10 @@ class Comparison:
 
 
 def compare(before: Posterior, after: Posterior, *, mass: float = MASS_89) -> Comparison:
-    """Compare one list of words in two embeddings by differences of draws.
+    """Compare the distances of one list of words in two embeddings, by differences of draws (`after` less `before`).
 
-    If the words of the two embeddings' posteriors differ, the changes are partly due to the words. If the posteriors
-    have unequal numbers of draws, surplus draws are not used. Raise `TooFewObservations` if no connection is in both.
+    If the posteriors are of different words, changes are partly due to the words. If they differ in number of draws,
+    surplus draws are not used. Raise `TooFewObservations` if they share no connection (kind of attribute word).
 
     The draws of `after` are shifted by half their number before they are paired. Draws within a posterior
     are independent, so no pairing is better than another; but two fits with the same seed use the same
@@ -81,7 +81,7 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS_89) -> Co
 
 
 def effect_draws(posterior: Posterior, word: str | None = None) -> Floats:
-    """Return draws of the mean distance ``different`` minus that of ``associated``, over all words or for one word."""
+    """Draw the mean distance to other groups' stereotypes minus that to the own group's, for all words or `word`."""
     if word is None:
         return posterior.mean("different") - posterior.mean("associated")
     return posterior.cell("different", word) - posterior.cell("associated", word)
@@ -199,7 +199,7 @@ class _Experiment:
 
 @dataclass(frozen=True)
 class _MeasuredRating:
-    """Facts of a rating; `rows`: connection and cosine distance of each pair of a protected and an attribute word."""
+    """Facts of a rating; `rows`: by (protected word, attribute word), kind of attribute word and cosine distance."""
 
     summary: Json
     lists: Mapping[str, frozenset[str]]
@@ -240,7 +240,7 @@ class _MeasuredRating:
 
 
 def _read_distances(rating: RatingDocument, component: ComponentDocument) -> dict[Pair, tuple[str, float]]:
-    """Return the connection and the cosine distance of each pair of protected word and attribute word."""
+    """Return, by (protected word, attribute word), the attribute word's kind (connection) and the cosine distance."""
     raw = component.raw if isinstance(component, AssociationComponent) else {}
     if raw != component.json.get("raw", {}):  # entries of a wrong type were left out
         raise NotComparable(

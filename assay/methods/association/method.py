@@ -154,7 +154,7 @@ class Association(OneSpecification[AssociationWords]):
 
 @dataclass(frozen=True)
 class Distances:
-    """Columns with an entry for each pair of a protected and an attribute word: cosine distance and connection."""
+    """Columns, by pair of protected and attribute word: distance, and connection (kind of attribute word)."""
 
     protected: NDArray[np.str_]
     attribute: NDArray[np.str_]
@@ -204,9 +204,9 @@ def effects_of(
     Step 1: the largest difference between groups' mean distances to all control words, human and neutral. Each mean
     uses a word's own rows only, because the hierarchy would shrink the groups towards each other.
     Step 2: the mean distance to the stereotypes of other groups minus that to the stereotypes of the own group.
-    With `rng` (if `strata` is true), step 1 holds for control words like these, strata are judged, and step 2 is an
-    absolute value. With three groups or more, the mean of step 2 can hide the effect of one list: the groups'
-    differences in each list are fitted together and also compared with `delta` (docs/decisions/0081).
+    With `rng` (given if `strata` is true), step 1 holds for any words like the control words, strata are judged too,
+    and step 2 has no sign. With three groups or more, the mean of step 2 can hide the effect of one list: then the
+    groups' differences in each list are fitted together and also compared with `delta` (docs/decisions/0018).
     """
     row_counts = {name: float((rows.connection == name).sum()) for name in ("human", "neutral")}
     control_means = [_draw_control_mean(posterior, terms, row_counts) for terms in words.protected.values()]
@@ -245,11 +245,11 @@ def effects_of(
 def group_gaps(
     words: AssociationWords, rows: Distances, draws: int, rng: np.random.Generator
 ) -> tuple[Floats, dict[str, Floats], dict[str, Floats]]:
-    """Draw the differences between groups' mean distances, for words like those listed; shape (draws, pairs of groups).
+    """Draw the differences between groups' mean distances to lists of words, each of shape (draws, pairs of groups).
 
-    Return three results: differences of distances to control words; by stratum, to all stereotypes
-    (`shared_preference`) and to each kind of control; by list, to each list of stereotypes. Differences of a list
-    of fewer than five words hold for the listed words only.
+    Return the differences for all control words; by name, those for the strata (all stereotypes together, human words,
+    neutral words); and by name, those for each list of stereotypes. They hold for any words like the listed ones or,
+    if a stratum or a list has fewer than five words, for the listed words only.
     """
     distances_by_word: dict[str, dict[str, float]] = {}  # by attribute word and group
     for group, group_words in words.protected.items():
@@ -260,7 +260,7 @@ def group_gaps(
             )
 
     def gaps_of(terms: Sequence[str], *, must_generalise: bool = False) -> Floats:
-        """Draw the differences between groups in their mean distance to the `terms`, shape (draws, pairs of groups)."""
+        """Draw the groups' differences in mean distance to `terms`; raise if they are few and `must_generalise`."""
         pairs = list(combinations(words.protected, 2))
         known_distances = [distances_by_word.get(word, {}) for word in terms]
         complete_distances = [by_group for by_group in known_distances if len(by_group) == len(words.protected)]
@@ -283,17 +283,17 @@ def group_gaps(
 
 
 def name_of_list(group: str) -> str:
-    """Return the name of a group's list of stereotypes, as a stratum."""
+    """Return the name that a group's list of stereotypes has as a stratum."""
     return f"stereotypes of {group}"
 
 
 def chances_of_short_lists(
     words: AssociationWords, rows: Distances, list_gaps: Mapping[str, Floats], rng: np.random.Generator
 ) -> dict[str, bool]:
-    """Return, by name, whether the differences in each list of fewer than five words, and in all lists, may be chance.
+    """Return whether the differences in each list of fewer than five words, and in all lists together, may be chance.
 
-    The mean distance of so few words has no error. But the words for the groups also differ: a difference that is no
-    larger than the groups' words differ among themselves proves nothing. Without short lists, the result is empty.
+    The result is by name, and empty without short lists. A mean over so few words has no error, but the words for the
+    groups vary too: a difference no larger than those between words for the same group proves nothing.
     """
     all_gaps = dict(list_gaps)
     short_list_gaps = {}
@@ -328,7 +328,7 @@ def _draw_mean_gaps(word_means: Sequence[Floats], draws: int, rng: np.random.Gen
 
 
 def _count_units(words: AssociationWords, vectors: Vectors) -> tuple[Units, ...]:
-    """Count the independent units: control words, and word pairs of the smallest group and the shortest stereotype."""
+    """Count the independent units: control words; pairs of words of the smallest group and shortest stereotype list."""
     group_sizes, list_sizes = (
         [len(vectors.among(terms)) for terms in lists.values()] for lists in (words.protected, words.attributes)
     )
@@ -337,7 +337,7 @@ def _count_units(words: AssociationWords, vectors: Vectors) -> tuple[Units, ...]
 
 
 def _draw_control_mean(posterior: Posterior, words: Sequence[str], row_counts: Mapping[str, float]) -> Floats | None:
-    """Draw a group's mean distance to control words, each kind weighted by its rows; ``None`` without distances."""
+    """Draw a group's mean distance to control words, each kind weighted by `row_counts`; ``None`` without distances."""
     total, total_count = np.zeros(1), 0.0
     for name, count in row_counts.items():
         samples = [posterior.cell_by_itself(name, word) for word in words if count and posterior.has(name, word)]

@@ -34,7 +34,7 @@ GOLDEN = (math.sqrt(5) - 1) / 2
 def predictive_check(
     posterior: Posterior, distance: ArrayLike, connection: ArrayLike, protected: ArrayLike
 ) -> Predictive:
-    """Compare observed cosine distances with the posterior prediction for their protected word and connection.
+    """Compare cosine distances with the prediction for their protected word and connection (kind of attribute word).
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def predictive_check(
 
 
 def _check_density(posterior: Posterior, name: str, cells: Mapping[str, Floats], grid: Floats) -> DensityDocument:
-    """Return the shares of a connection's distances (`cells`, by word) in predictive intervals, and both densities."""
+    """Return a connection's density, observed and predicted, and shares of its distances (`cells`) in the intervals."""
     connection_draws = posterior.draws_of(name)
     y = np.concatenate(list(cells.values()))
     samples = {word: posterior.cell(name, word) for word in cells}
@@ -83,7 +83,7 @@ def _check_density(posterior: Posterior, name: str, cells: Mapping[str, Floats],
 
 
 def _count_predicted(beta: Floats, sigma: Floats, distances: Floats) -> tuple[int, int]:
-    """Count a word's distances inside its predictive intervals of mass `MASS_50` and of mass `MASS_89`."""
+    """Count a word's distances within its 50 % and its 89 % predictive interval, from draws of its mean and spread."""
     # the draws are independent, so evenly spread quantiles can replace random ones, without their noise
     predicted_values = beta + sigma * special.ndtri((np.arange(beta.size) + 0.5) * GOLDEN % 1)
     limits_50, limits_89 = (hpdi(predicted_values, mass) for mass in (MASS_50, MASS_89))

@@ -99,7 +99,7 @@ class Questions(Bounded):
         return self.text.replace("{cues}", " ".join(shuffled_mixture)).replace("{word}", word)
 
     def rounded_level(self, level: float) -> float:
-        """Return `level` rounded to a whole number of the `mixed` cue words: the share of second cues in questions."""
+        """Return the share of second cues in a mixture: `level`, rounded to a whole number of its `mixed` cue words."""
         return round(level * self.mixed) / self.mixed
 
     def chose_second(self, value: object) -> bool | None:
@@ -163,7 +163,7 @@ class Judgements:
     trials: Mapping[str, tuple[Trials, ...]]
 
     def table(self, controls: Collection[str], shares: Mapping[str, float | None]) -> tuple[WordDocument, ...]:
-        """Return a row for every word: entry in `shares`, trials, and results of its curve or ``why`` it has none."""
+        """Return a row for every word: its declared share (`shares`), trials, and its curve or ``why`` it has none."""
         documents = []
         for word, word_trials in self.trials.items():
             role = "control" if word in controls else "concept"

@@ -26,7 +26,7 @@ LEAST_FREEDOM = 4
 
 @dataclass(frozen=True)
 class ChoiceEffects:
-    """Draws of both effects, and means and standard deviations of points of subjective equality (PSE) over words."""
+    """Draws of the effects of both steps; means and deviations, over words, of points of subjective equality (PSE)."""
 
     control_shift: Floats
     """``mean PSE of controls - 1/2``; its absolute value is the effect of step 1; shape (draws,)."""
@@ -62,7 +62,7 @@ class ChoiceEffects:
 
     @property
     def hidden(self) -> tuple[HiddenEffect, ...]:
-        """Effects that means hide: the shift that concepts of both sides share, or of all if sides are not known."""
+        """Effects that means hide: the shift that both sides' concepts share or, if sides are unknown, that of all."""
         hidden: tuple[HiddenEffect, ...] = ()
         if self.common_shift is not None:
             chance = may_be_chance(self.common_shift)
@@ -107,7 +107,7 @@ def choice_effects(
     least: int = 3,
     sides: Sequence[Integers] = (),
 ) -> ChoiceEffects:
-    """Draw both effects by a Bayesian bootstrap over models, cue pairs, templates and words.
+    """Draw the effects of both steps by a Bayesian bootstrap over models, cue pairs, templates and words.
 
     Models, cue pairs, templates and words get Dirichlet(1, ..., 1) weights, separately for each kind: replicates that
     share a cue pair are not independent, so whole pairs are weighted.
@@ -119,8 +119,8 @@ def choice_effects(
     least : int
         Minimum number of concepts, and of controls.
     sides : sequence of ndarray of int, optional
-        Indices of the first and of the second side's concepts, to draw `common_shift` and `apart`; or a single array,
-        of all concepts, to draw `overall_shift`. Empty: none of the three.
+        Indices of the concepts of the first and of the second side, to draw `common_shift` and `apart`; or a single
+        array with those of all concepts, to draw `overall_shift` (see `ChoiceEffects`). Empty: none of the three.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def _refuse_few(concepts: int, controls: int, least: int, material: str) -> None
 def _build_effects(
     control_shift: Floats, excess_variance: Floats, points: Floats, concepts: int, side_shifts: Sequence[Floats]
 ) -> ChoiceEffects:
-    """Build the effects from the words' points of equality and the shifts of both sides, of all concepts, or none."""
+    """Build the effects from points of equality by word; `side_shifts` are of two sides, of all concepts, or empty."""
     has_sides = len(side_shifts) == 2
     return ChoiceEffects(
         control_shift=control_shift,
@@ -173,7 +173,7 @@ def _build_effects(
 
 
 def _draw_mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: int) -> Floats:
-    """Draw the mean point of subjective equality of the words' population; of fewer than eight, of the words alone."""
+    """Draw the mean point of subjective equality: for words like these or, of fewer than eight, for these alone."""
     if len(points) >= LEAST_WORDS:
         return draw_population(points, rng, draws).mean
     mean = np.mean([point.mean for point in points])
@@ -182,7 +182,7 @@ def _draw_mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: 
 
 
 def _draw_word_weights(count: int, rng: np.random.Generator, draws: int) -> Floats:
-    """Draw weights of words that resample them, shape (draws, count); equal weights for fewer than eight words."""
+    """Draw random weights for words (a bootstrap), shape (draws, count); equal weights for fewer than eight words."""
     if count < LEAST_WORDS:
         return np.full((draws, count), 1 / count)
     return _widen_weights(rng.dirichlet(np.ones(count), draws), rng)
@@ -224,7 +224,7 @@ def trial_effects(
     least: int = 3,
     sides: Sequence[Integers] = (),
 ) -> ChoiceEffects:
-    """Draw both effects from the posteriors of fitted curves, one for each word.
+    """Draw the effects of both steps from the posteriors of fitted curves, one for each word.
 
     Parameters
     ----------

@@ -127,7 +127,7 @@ def _count_levels(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) 
 
 
 def _fit_grid(levels: Floats, choices: Floats, totals: Floats) -> Grid:
-    """Return the posterior on a fine grid; coarse grids, each with more of the answers, first narrow its ranges."""
+    """Return the posterior on a fine grid, over ranges that coarser grids first narrow, each using more answers."""
     low, high = float(levels[0]), float(levels[-1])
     span = high - low
     ranges: Sequence[Range] = (

@@ -42,7 +42,7 @@ Table = tuple[WordDocument, ...]
 
 @dataclass(frozen=True)
 class Replicates:
-    """Settings of the embedding observer: templates, number of half-samples, weight of the concept, normalisation."""
+    """Settings of choices by vectors: templates, number of half-samples, weight of the concept, normalisation."""
 
     templates: tuple[str, ...]
     half_samples: int
@@ -161,8 +161,8 @@ def _points_in_halves(
 ) -> Floats:
     """Compute points of subjective equality in random halves of dimensions, shape (pairs, templates, halves, words).
 
-    Without half-samples, all dimensions count as one half. Halves replace the bootstrapped corpora of Liang & Acuna:
-    their spread is the just noticeable difference. Points use all dimensions: halves are biased (mean .540, not .527).
+    Without half-samples, all dimensions count as one half. Halves replace Liang & Acuna's bootstrapped corpora, and
+    give only their spread (the just noticeable difference), because their points are biased (mean .540, not .527).
     """
     if not replicates.half_samples:
         return _compute_points(space, cues, words, replicates)[:, :, None]
@@ -269,7 +269,7 @@ def _conclude(
     effects: ChoiceEffects,
     losses: ByGroup,
 ) -> Component:
-    """Return the component with its letter; `losses`: words or questions of controls, concepts and cues by outcome."""
+    """Return the component with its letter; `losses` counts words or questions, by role (controls …) and outcome."""
     sides = _side_indices(words, concepts)  # a single array if unknown; otherwise the units are of the smaller side
     unit = "concept" if len(sides) == 1 else "smaller-side concept"
     measurement.units = (Units("control word", len(controls)), Units(unit, min(map(len, sides))))

@@ -63,7 +63,7 @@ PRIOR = 0.5
 
 @dataclass(frozen=True)
 class Limits:
-    """Tolerances of each outcome and of the judge's bias; `tie` is a group's share of a list of contents in step 2."""
+    """Tolerances of outcomes and of the judge's bias; `tie`: share of a group's contents from one list in step 2."""
 
     refusals: float
     length: float
@@ -74,7 +74,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One measured outcome: `numbers` by text, their `unit`, the tolerance `limit`, and counts of losses by value."""
+    """One measured outcome: `numbers` by text, their `unit`, the tolerance `limit`, and counts of replies by value."""
 
     name: str
     numbers: Mapping[TextKey, float]
@@ -94,7 +94,7 @@ def judge_texts(
 ) -> list[Component]:
     """Return the components of a rating: refusals, lengths and, with a judge (else `judgements` is ``None``), scores.
 
-    Both confidences are of all letters together. `group_words` state a value ("she"), so they are not typical words.
+    Both confidences hold for all letters together. `group_words`, such as "she", are never reported as typical words.
     """
     outcomes = [
         Outcome(REFUSALS, tally.refusals, limits.refusals, tally.by_group),
@@ -129,7 +129,7 @@ def judge_texts(
 
 
 def _count_same_text(tally: WrittenTexts) -> dict[str, int] | None:
-    """Count replies with the commonest text (``same``) and all (``total``); ``None`` unless nearly all are the same."""
+    """Count all replies (``total``) and those with the commonest text (``same``); ``None`` unless nearly all."""
     prompts_by_text: dict[str, set[int]] = {}
     counts: Counter[str] = Counter()
     for (case, _, _), text in tally.texts.items():
@@ -160,7 +160,7 @@ def _typical_words(tally: WrittenTexts, group_words: frozenset[str]) -> tuple[ty
 def _withhold_if_named(
     component: Component, tally: WrittenTexts, word_rows: Sequence[types.TypicalWordDocument]
 ) -> Component:
-    """Withhold the letter of scores if many of a value's texts hold a name typical of it that is not in the catalog."""
+    """Withhold the letter of scores if many texts about a value hold an invented name that is typical of this value."""
     names = invented_names(tally.texts.values()) - {name.casefold() for name in given_names()}  # these are exchanged
     value_of_name = {row.word: row.value for row in word_rows if row.word in names}
     totals = Counter(value for _, value, _ in tally.texts)
@@ -185,7 +185,7 @@ def _judge_scores(
     rng: np.random.Generator,
     bias_rng: np.random.Generator,
 ) -> Component:
-    """Judge the scores of texts, each the mean over its versions, unless the judge's own bias is too large."""
+    """Judge the texts' scores, each a mean over versions for all values, unless the judge itself is too biased."""
     answers = judgements.answers
     judge_document = types.JudgeDocument(
         label=judgements.counted_label,
@@ -326,10 +326,10 @@ def _reason_for(letter: Letter, name: str, by_pair: Mapping[tuple[str, str], Flo
 def _draw_effects(
     profiles: Profiles, cases: Sequence[Case], tie_share: float, limit: float, rng: np.random.Generator
 ) -> tuple[Mapping[tuple[str, str], Floats], Floats, tuple[HiddenEffect, ...]]:
-    """Draw the effects in the outcome's unit: differences of values, gaps of step 2, differences within strata.
+    """Draw, in the outcome's unit: differences between values (step 1), gaps of step 2, differences within strata.
 
-    The differences, shape (draws,), are by pair of values. A gap, shape (draws, pairs), is the difference between two
-    values of which one has `tie_share` of its contents from a list, and the other 1 - `tie_share`.
+    The differences are by pair of values, each of shape (draws,). Gaps, shape (draws, pairs), are differences when one
+    value has the share `tie_share` of its contents from the first list, and the other value 1 - `tie_share`.
     """
     pair_rng, gap_rng, strata_rng = rng.spawn(3)
     sides = [str(case.side) for case in cases]
@@ -356,7 +356,7 @@ def _large_strata(strata: Sequence[str]) -> NDArray[np.str_]:
 
 
 def _noise_document(tally: WrittenTexts, outcome: Outcome, complete_cases: set[int]) -> types.NoiseDocument:
-    """Return the root mean square of differences between values, and that expected from repetitions alone."""
+    """Return the root mean square difference between values, and that which repeated texts alone would give."""
     repetitions: dict[tuple[int, int], list[float]] = {}
     for (case, value, _), number in outcome.numbers.items():
         if case in complete_cases:
@@ -370,7 +370,7 @@ def _noise_document(tally: WrittenTexts, outcome: Outcome, complete_cases: set[i
 
 
 def _lost_changes(outcome: Outcome, outputs: Floats, lost_share: float, tie: float) -> Lost:
-    """Return the largest change of the effects that the lost share of the replies about a value could make."""
+    """Return how much lost replies, a share `lost_share` of those about a value, could change the effects at most."""
     low, high = (0.0, 1.0) if outcome.name == REFUSALS else np.quantile(outputs, (0.025, 0.975))  # without outliers
     change = lost_share * float(high - low)
     # a side has the share `tie` of one group and 1 - tie of another
@@ -398,7 +398,7 @@ def _build_detail(
 
 
 def _lost_reason(tally: WrittenTexts, name: str, lost_shares: Floats) -> Reason:
-    """Return the reason why too few replies have a number, with the value that lost the largest share of its own."""
+    """Return the reason why too many replies lack a number, with the value about which the largest share is lost."""
     facts = {"share": float(lost_shares.max()), "most": tally.values[int(lost_shares.argmax())]}
     if tally.failed_why.total() > max(len(tally.refused), tally.unusable_why.total()):
         return Reason("target-calls-failed", {**facts, "why": dict(tally.failed_why)}, name)

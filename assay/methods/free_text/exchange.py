@@ -55,7 +55,7 @@ class Exchange:
     def _exchange_names(self, text: str, after: str, turn: int) -> str:
         """Replace all catalog names, except those of the person in the prompt, by names that fit the value `after`.
 
-        The versions of all texts of a prompt for one value then hold the same names, whatever their original value.
+        New names come from lists, from position `turn`: texts of a prompt, rewritten for a value, get the same names.
         """
         person_words = {word.strip(",") for person in self.persons.values() for word in person.split()}
         traits = given_names()
@@ -92,7 +92,7 @@ class Exchange:
 
     @cached_property
     def _slots_by_value(self) -> Mapping[str, Sequence[tuple[str, str]]]:
-        """(Slot, word) pairs by value: the whole person, the words in which persons differ, and the group words."""
+        """By value, pairs (slot, word) to exchange: whole person, words in which the persons differ, group words."""
         person_words = {value: person.split() for value, person in self.persons.items()}
         word_counts = {len(words) for words in person_words.values()}
         can_pair_words = len(word_counts) == 1 and word_counts != {1}  # with one word, that is the whole person
@@ -112,7 +112,7 @@ class Exchange:
 
     @cached_property
     def _replacements(self) -> Mapping[tuple[str, str], Mapping[str, Mapping[str, str]]]:
-        """By (value before, value after) and word before: the words that can replace this word, by slot."""
+        """By (value before, value after), then by the word to replace: the words that can replace it, by slot."""
         targets: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
         for before, slots_before in self._slots_by_value.items():
             for after, slots_after in self._slots_by_value.items():

@@ -83,7 +83,7 @@ class WrittenTexts(Tally):
     refused: set[TextKey] = field(default_factory=set)
 
     def ask(self, cases: Sequence[Case], order_rng: np.random.Generator) -> Asking:
-        """Ask for texts of the `cases` after those already asked about; the order of values is random in each case."""
+        """Ask for texts of those `cases` that are new since the last call; in each, the order of values is random."""
         questions = []
         for index, case in enumerate(cases[len(self.cases) :], start=len(self.cases)):
             for repeat in range(self.repeats):
@@ -125,19 +125,19 @@ class WrittenTexts(Tally):
         return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))
 
     def lost_shares(self, numbers: Mapping[TextKey, float]) -> Floats:
-        """Return the share of the replies about each value, shape (values,), without a number in a complete prompt."""
+        """Return the share of replies, by value, that lack a number or are to an incomplete prompt; shape (values,)."""
         is_complete = np.asarray(~np.isnan(self.table(numbers)).any(axis=1))
         counted = Counter(value for case, value, _ in numbers if is_complete[case])
         return np.array([1 - counted[value] / (len(self.cases) * self.repeats) for value in range(len(self.values))])
 
     @property
     def refusals(self) -> Mapping[TextKey, float]:
-        """Outcome of the component of refusals by key: 1 for a refusal, 0 for a text."""
+        """Numbers for the component of refusals, by key of the reply: 1 for a refusal, 0 for a text."""
         return {**dict.fromkeys(self.texts, 0.0), **dict.fromkeys(self.refused, 1.0)}
 
     @property
     def lost_by_value(self) -> Mapping[str, Counter[str]]:
-        """Number of replies by value and outcome; refusals count as ``usable``, as another component judges them."""
+        """Counts of replies, by value and outcome; refusals, which another component judges, count as ``usable``."""
         return {
             name: Counter(usable=counts["usable"] + counts["refused"], unread=counts["unread"], failed=counts["failed"])
             for name, counts in self.by_group.items()
@@ -151,7 +151,7 @@ class WrittenTexts(Tally):
 
 @dataclass
 class Judgements:
-    """Answers of a judge about texts, each in a version for every value."""
+    """Answers of a judge about texts; it reads each text in a version for every value of the attribute."""
 
     answers: Answers
     """The answers by the index of a text in `keys` and the value of its version."""

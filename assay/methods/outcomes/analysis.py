@@ -91,8 +91,8 @@ class _Family:
 def _gap_interval(families: Sequence[_Family], fitted: Floats) -> Interval:
     """Return the interval of the largest difference between groups; `fitted` are its draws from a joint fit of groups.
 
-    With three or more groups, it includes the interval of `fitted`, because the largest observed difference exceeds the
-    true one and 4,000 draws are too few for joint limits; and also 0 unless a test rejects that all groups are equal.
+    Of three or more groups, the largest observed difference tends to exceed the true one. So their interval is widened
+    to include that of `fitted`, and also 0 unless a test rejects that all groups are equal.
     """
     interval = largest_interval(np.hstack([family.gaps for family in families]))
     if families[0].means.shape[1] < 3:  # two groups have a single difference
@@ -111,8 +111,8 @@ def _smallest_p(families: Sequence[_Family]) -> float:
 def _may_be_chance(families: Sequence[_Family]) -> bool:
     """Return whether chance alone can explain all differences of a step (`assay.statistics.hidden.chance`).
 
-    With three or more groups, it can unless a test also rejects that all groups are equal: with 14 equal groups of 100
-    people, the interval of the largest of their differences excludes 0 in 2 % of files.
+    With three or more groups, chance is only ruled out if a test also rejects that all groups are equal: of 14 equal
+    groups of 100 people, the interval of the largest difference alone excludes 0 in 2 % of files.
     """
     if may_be_chance(np.hstack([family.gaps for family in families])):
         return True

@@ -45,7 +45,7 @@ from assay.model import Floats, Integers, Reason
 
 @dataclass(frozen=True)
 class PublicScores:
-    """Thresholds to publish, and names of groupings whose threshold `maps`, or `tenths` of scores, are public."""
+    """Thresholds to publish, and names of groupings whose threshold `maps`, or `tenths` of scores, may be published."""
 
     thresholds: frozenset[float | None] = frozenset()
     maps: frozenset[str] = frozenset()
@@ -144,7 +144,7 @@ NOT_COUNTED = 3
 
 
 def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) -> RatingDocument:
-    """Return the public form of a rating, without small counts; `task` has its counted file and request's settings.
+    """Return the public form of a rating, without small counts; `task` has the counted file and the request's settings.
 
     Letters are not changed. The seed, the commitment and the counted file are always left out; a component's effects,
     probabilities and facts are left out if a group that affects its letter is masked.
@@ -321,7 +321,7 @@ def _public_count(count: int | None) -> int | None:
 def _public_reasons(
     reasons: Sequence[ReasonDocument], withheld_names: Collection[str | None], vocabulary: Vocabulary
 ) -> tuple[ReasonDocument, ...]:
-    """Round the facts of reasons; if components are withheld, drop facts of reasons about them or the whole rating."""
+    """Round the reasons' facts; drop those that could reveal a withheld component (its own, and the whole rating's)."""
     public_reasons = []
     for reason in reasons:
         if reason.component in withheld_names or (withheld_names and reason.component is None):

@@ -258,7 +258,7 @@ class Outcomes(Bounded, Method):
         return answers
 
     def _passing_value(self, table: DecisionTable, name: str) -> str:
-        """Return the value in column `name` that means "passed": the only candidate that occurs, or the first."""
+        """Return the one requested value for "passed" that occurs in column `name`; if none does, the first of them."""
         candidates = self.step_favourable or (self.favourable,)
         known_values = [value for value in candidates if value in table.column(name).values]
         if len(known_values) > 1:

@@ -83,8 +83,8 @@ class MissingValues:
     ) -> float:
         """Return the largest change that missing values can make to a difference between groups of `compared` people.
 
-        People in `unsure` cells may belong to them; the outcome of people in `unknown` cells is unknown. `used` is the
-        share of each group that is compared with other groups. Groups of fewer than `least_people` people are left out.
+        People in `unsure` cells may be among these; the outcome of people in `unknown` cells is unknown. `used` is the
+        share of each group that is compared with others. Groups of fewer than `least_people` people are left out.
         """
         weight_sums, is_positive = self.task.table.weight_sums, self.output.values == 1
         positive, negative = ~unknown & is_positive, ~unknown & ~is_positive
@@ -103,7 +103,7 @@ class MissingValues:
         return float(np.sort(lost_shares)[-2:].sum() * self.outcome_range)  # the two groups with the most lost people
 
     def _change_by_truth(self) -> float:
-        """Return the largest change among people with the same true outcome; 0 if the file has no true outcomes."""
+        """Return the largest change of the effect among people of one true outcome; 0 if these are not known."""
         if self.task.truth is None:
             return 0.0
         largest_change = 0.0
@@ -116,7 +116,7 @@ class MissingValues:
         return largest_change
 
     def _changes_by_stratum(self) -> tuple[float, float]:
-        """Return the largest change of the effect within all strata, and within a single stratum; 0 without strata."""
+        """Return the largest changes of the effect: over all strata together, and in one stratum; 0 without strata."""
         task, groups = self.task, self.grouping
         if task.strata is None or not (self._is_unplaced or self._undecided.any()):
             return 0.0, 0.0

@@ -83,7 +83,7 @@ def _count_cells(table: DecisionTable) -> Counter[tuple[object, ...]]:
 
 
 def recount(rating: RatingDocument, task: Task) -> Iterator[str]:
-    """Yield a sentence for each unmasked count of a rating that differs in its recounted file (`task`)."""
+    """Yield a sentence for each unmasked count of a rating that differs from that of its recounted file (`task`)."""
     tables = [(grouping, output) for grouping in task.groupings for output in task.outputs]
     if len(tables) != len(rating.components):
         yield f"the rating has {len(rating.components)} tables, and its request names {len(tables)}"
@@ -106,7 +106,7 @@ def recount(rating: RatingDocument, task: Task) -> Iterator[str]:
 def _recount_rows(
     rows: Sequence[GroupOutcome], table: DecisionTable, grouping: Grouping, favourable: Floats, outcome: str
 ) -> Iterator[str]:
-    """Yield a sentence for each row with other counts than the file; `outcome` says in words what is favourable."""
+    """Yield a sentence for each row whose counts differ from the file's; `outcome` says in words what is favourable."""
     for row in rows:
         if row.people is None:
             continue
@@ -124,7 +124,7 @@ def _recount_rows(
 
 
 def _recount_thresholds(component: OutcomesComponent, task: Task, grouping: Grouping) -> Iterator[str]:
-    """Yield a sentence for each count of a threshold map that differs in the recounted file."""
+    """Yield a sentence for each count of a threshold map that differs from that of the recounted file."""
     if task.scores is None:
         return
     for index, group in enumerate(component.threshold_map.groups):

@@ -82,8 +82,8 @@ class PublicTable:
 def masked_parts(tables: Sequence[PublicTable], people: Floats) -> frozenset[Part]:
     """Return the parts of the tables' rows to mask; `people` has the number of people of each cell.
 
-    By the published counts alone, a masked count below `LEAST_SHOWN` could also be larger by `LEAST_SHOWN`, and any
-    other masked count could be different. Raise `MaskingTooCostly` if the search for such parts exceeds its limits.
+    Enough is masked that nobody can compute a masked count: a small count could also be larger by `LEAST_SHOWN`, any
+    other could be different. Raise `MaskingTooCostly` if the search for the parts to mask exceeds its limits.
     """
     counts = _Counts.of(tables, people)
     hidden_parts = set(counts.small_parts())
@@ -96,7 +96,7 @@ def masked_parts(tables: Sequence[PublicTable], people: Floats) -> frozenset[Par
 
 @dataclass(frozen=True)
 class _Counts:
-    """All counts of the tables as sums of variables: people by combination of groups (atom) and of answers."""
+    """All counts of the tables as sums of variables: the people with a combination of groups (atom) and of answers."""
 
     people: Floats
     """Shape (variables,): number of people of each atom and combination of answers."""
@@ -138,7 +138,7 @@ class _Counts:
         return cls(people_of_variables, csr_array(np.array(rows, dtype=float)), [*parts, WHOLE_FILE], sizes)
 
     def small_parts(self) -> Iterator[Part]:
-        """Yield the parts with a count of 1 to 4 people and, if this part is `PEOPLE`, also `TRUTH` of the same row."""
+        """Yield the parts with a count of 1 to 4 people; with a part `PEOPLE`, also the part `TRUTH` of its row."""
         for part, count in zip(self.parts, self.membership @ self.people, strict=True):
             if 0 < count < LEAST_SHOWN:
                 yield part
@@ -182,7 +182,7 @@ class _Counts:
     def _cheapest_change(self, target: int, growth: float, hidden_parts: set[Part], most_nodes: int) -> Floats:
         """Return the change of every count if people are moved so that the count with index `target` grows by `growth`.
 
-        Of all such moves, it is one that nearly minimises the cost (`sizes`) of the published counts that change.
+        Of all ways to move people, this changes published counts with (nearly) the lowest total cost (`sizes`).
         """
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import csr_array, eye_array, hstack
@@ -212,7 +212,7 @@ class _Counts:
         return changes
 
     def _movable_variables(self, target: int, hidden_parts: set[Part]) -> NDArray[np.int64]:
-        """Return up to `MOST_MOVED` indices of variables: those in the target, then those in most masked counts."""
+        """Return at most `MOST_MOVED` indices of variables: those in the target, then those in many masked counts."""
         in_target = self.membership[[target]].toarray()[0] > 0
         masked_indices = [index for index, part in enumerate(self.parts) if part in hidden_parts]
         in_masked = self.membership[masked_indices].sum(axis=0)

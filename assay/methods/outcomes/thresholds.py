@@ -43,7 +43,7 @@ def threshold_map(
         selections["wrong"] = selections["total"] & (truth == 0)
 
     def sums_by_selection(value_of_cell: Floats) -> dict[str, list[float]]:
-        """Sum a value over the people of each selection, by group."""
+        """Sum a value of cells over people, by selection (such as ``total``) and group."""
         sums, size = table.weight_sums * value_of_cell, len(grouping.labels)
         return {
             name: np.bincount(grouping.codes[cells], sums[cells], size).tolist() for name, cells in selections.items()

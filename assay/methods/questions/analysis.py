@@ -155,7 +155,7 @@ def _preference_effects(
 
 
 def _lost_share(answers: QuestionAnswers, shares: OptionShares, is_open: bool) -> float:
-    """Return the share of questions with an open, or else a settled, context that lack an answer in some order."""
+    """Return the share of open (`is_open`) or of settled questions that lack an answer in an order of the options."""
     indices = [index for index, entry in enumerate(answers.questions) if entry.question.ambiguous == is_open]
     return sum(index not in shares for index in indices) / len(indices) if indices else 0.0
 

@@ -68,7 +68,7 @@ class QuestionAnswers(Tally):
     def shares(self) -> Mapping[int, Floats]:
         """Return, by index of a question, the share of answers for each option, shape (3,).
 
-        Only questions answered each time are included: over all orders, a preference for a position favours no option.
+        Only questions answered in all orders and repetitions count, so that a preferred position favours no option.
         """
         choices_by_question: dict[int, list[int]] = {}
         for (index, _, _), choice in sorted(self.choices.items()):  # in the order of the questions, not of the replies

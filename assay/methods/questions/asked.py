@@ -141,7 +141,7 @@ def shipped_questions(attribute: str, turns: int, rng: np.random.Generator) -> t
 
 
 def questions_by_name(experiment: Json, attribute: str) -> Mapping[str, AskedQuestion]:
-    """Return, by name, all questions that a stored experiment can have asked; options of shipped ones in any order."""
+    """Return, by name, all questions that a stored experiment may have asked; shipped options in any order."""
     questions = recorded_questions(experiment.get("questions") or ()) or shipped_questions(
         attribute, most_turns(attribute), generator(0)
     )  # any seed: it decides the order of options alone

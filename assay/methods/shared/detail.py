@@ -130,10 +130,10 @@ class TermScore:
 
 @dataclass(frozen=True)
 class CaseDocument:
-    """A pair of sentences or an image, and the side of its answer.
+    """A pair of sentences or an image, and the side that its answer prefers.
 
-    `towards` is the share for the side that the stereotype ties to the term, or of a neutral term for the first side;
-    `names` is the label that the answer names, and `says` the answer in words.
+    `towards` is the preference (0 to 1) for the side that the stereotype ties to the term or, for a neutral term, for
+    the first side; `names` is the label that the answer names, and `says` the answer in words.
     """
 
     id: str | None = None

@@ -45,9 +45,9 @@ def check_held_back(material: HeldBack) -> None:
 
 
 def check_statements(statements: Sequence[str], field_name: str) -> None:
-    """Raise `SpecificationError`, naming the entry of `field_name`, if the template ``base`` cannot use a statement.
+    """Raise `SpecificationError`, naming the entry of `field_name`, if a statement is no frame for template ``base``.
 
-    It must be one sentence with slots. Each attribute that fits it must read its value back from the written sentence.
+    A frame is one sentence with slots; each attribute that fits the slots can read its value from the result.
     """
     for index, pattern in enumerate(statements):
         if not _is_statement(pattern):
@@ -59,7 +59,7 @@ def check_statements(statements: Sequence[str], field_name: str) -> None:
 
 
 def _is_statement(pattern: str) -> bool:
-    """Return whether a pattern is one sentence with an occupation from which each fitting attribute reads its value."""
+    """Return whether `pattern` is a sentence about an occupation in which each fitting attribute reads its value."""
     if len(pattern) > LONGEST or not _STATEMENT.fullmatch(pattern):
         return False
     frame = Frame(name="", pattern=pattern)

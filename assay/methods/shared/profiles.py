@@ -145,7 +145,7 @@ class TextProfiles(Bounded):
         return profiles
 
     def with_held_back(self, material: HeldBack) -> TextProfiles:
-        """Return a copy with `material` in place of earlier held-back texts; a requester's own texts gain nothing."""
+        """Return a copy with `material` in place of earlier held-back texts; add none to a requester's own texts."""
         earlier_material = frozenset(self.held_back)
 
         def without_earlier(texts: Iterable[str]) -> tuple[str, ...]:
@@ -250,7 +250,7 @@ def _add_opponents(profiles: TextProfiles, cases: Sequence[Case], rng: np.random
     """Set `Case.opponent`, the document with which a comparing service compares the case.
 
     Half of the opponents are the same document about a person of the same pair; the others have another content, of
-    either side, about a person of another pair. Both kinds are about each value equally often. Cases with equal frame
+    either side, about a person of another pair. Both kinds mention each value equally often. Cases with equal frame
     and content get the same kind of opponent, so that their outputs differ by their persons only.
     """
     person_count = len(next(iter(profiles.people.values())))
@@ -356,7 +356,7 @@ class RecordProfiles(Bounded):
 def record_cases(
     profiles: RecordProfiles, rng: np.random.Generator, *, merge_copies: bool = True, truth: str = ""
 ) -> tuple[Case, ...]:
-    """Make cases of at most `profiles.most` rows with one of the tested values, in random order.
+    """Make cases from the rows whose value is one of those tested: at most `profiles.most`, in random order.
 
     If `merge_copies`, rows equal but for the protected column are a cluster. Column `truth` (outcomes) is not sent.
     """
@@ -377,7 +377,7 @@ def record_cases(
 
 
 def numbered_clusters(cases: Sequence[Case]) -> dict[str, Integers]:
-    """Return, by kind, the number of each case's cluster, shape (cases,); too few frames for a spread are left out."""
+    """Return, by kind of cluster, the index of each case's cluster, shape (cases,); frames only if at least five."""
     ids_by_kind = {
         kind: np.unique([case.clusters[kind] for case in cases], return_inverse=True)[1] for kind in cases[0].clusters
     }
@@ -385,7 +385,7 @@ def numbered_clusters(cases: Sequence[Case]) -> dict[str, Integers]:
 
 
 def like_those_asked(kinds: Iterable[str]) -> str:
-    """Return a text on the population of an effect, by kinds of cluster: "any person … like those asked about"."""
+    """Return a text on what an effect holds for, by kinds of cluster: "any person and frame like those asked about"."""
     return f"any {listed(tuple(kinds)) or 'row'} like those asked about"
 
 

@@ -54,7 +54,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         return fit_terms(self.score(*roles).by_term)
 
     def score(self, *roles: Role) -> StereotypeScore:
-        """Return how often terms with these `roles` had the stereotype (neutral terms: the first group) preferred."""
+        """Return how often the stereotype (neutral terms: the first group) is preferred, for terms of these `roles`."""
         preferences = self.preferences(*roles)
         terms = [pair.term for pair, _ in preferences]
         return score_choices([share for _, share in preferences], terms, biases=[self.words.name] * len(terms))
@@ -75,7 +75,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         return [term_score for role in TIED if self.words.terms(role) for term_score in self.score(role).by_term]
 
     def shift_of_groups(self, rng: np.random.Generator) -> Floats | None:
-        """Draw the change of the first group's share with other group words, by Student's t; ``None`` for few pairs."""
+        """Draw how other words for the groups would change the first group's share; ``None`` for few pairs of words."""
         pairs = list(self.tally.results)
         group_pairs, group_ids = np.unique([pair.pair_index for pair in pairs], return_inverse=True)
         if len(group_pairs) < LEAST_GROUP_PAIRS:
@@ -89,7 +89,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
     def hidden(
         self, effects: StereotypeEffects, tolerance: Tolerance, rng: np.random.Generator
     ) -> tuple[HiddenEffect, ...]:
-        """Draw effects that the mean can hide: a preference in both lists or a typical frame, unequally lost replies.
+        """Draw effects that means can hide: a group preferred in both lists, typical frames, unequally lost replies.
 
         With neutral terms, a frame can prefer a group; with other terms, a group, the stereotype or its opposite.
         """
@@ -220,14 +220,14 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
 def _typical_frame_effect(
     preferences: Sequence[tuple[Pair, float]], mean: Floats, limit: float, rng: np.random.Generator
 ) -> tuple[Floats, bool] | None:
-    """Return draws of a typical frame's distance from 1/2 and whether it is only a bound; ``None`` for few frames."""
+    """Return draws of a typical frame's distance from 1/2, and whether they only bound it; ``None`` for few frames."""
     frames, groups, terms = np.array([(pair.frame, str(pair.pair_index), pair.term) for pair, _ in preferences]).T
     distances = np.array([share for _, share in preferences]) - NO_PREFERENCE
     return typical_effect(mean, distances, frames, (groups, terms), scale=limit, rng=rng)
 
 
 def summary(score: StereotypeScore) -> Scores:
-    """Return a score for the document: means over terms (Jiang et al.) and pairs (CrowS-Pairs), and pooled share."""
+    """Return a score for the rating: means over terms (Jiang et al.) and pairs (CrowS-Pairs), and pooled share."""
     return Scores(
         over_terms=score.model,  # the published score of a model
         over_pairs=score.over_pairs,

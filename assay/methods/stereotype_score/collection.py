@@ -59,9 +59,9 @@ class PairComparison:
 
 @dataclass(frozen=True)
 class Ladder:
-    """The way of asking (rung) that a service supports, or ``None``; `refused` has refusal codes by refused rung.
+    """The way of asking (rung) that a service supports, or ``None``; `refused` has the reason for each refused rung.
 
-    `failed` and `unusable` count the questions that were refused: failed calls, and unusable answers.
+    The refused questions are counted in two parts: `failed` calls, and calls with an `unusable` answer.
     """
 
     rung: Rung | None
@@ -132,7 +132,7 @@ def ask_pairs(rung: Rung, pairs: Sequence[Pair], tally: PairTally, prefix: str, 
 
 
 def questions(rung: Rung, pair: Pair) -> list[Ask]:
-    """Return the questions about a pair; each masked word is asked about in the first sentence, then in the second."""
+    """Return the questions about a pair; ``masked`` asks for each shared word in the first, then in the second."""
     if rung == "echo":
         return [Score(pair.first), Score(pair.second)]
     if rung == "choice":

@@ -193,7 +193,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
         return measurement.give_up(Reason("scoring-refused", facts, words.name))
 
     def model_score(self, results: Sequence[Preferences]) -> ModelScores:
-        """Score a model over all specifications: unweighted mean over (bias, attribute term) groups (Jiang et al.).
+        """Score a model over all specifications: mean over their attribute terms, with equal weights (Jiang et al.).
 
         If there is no pair with a stereotype term, the result has a ``why`` instead.
         """

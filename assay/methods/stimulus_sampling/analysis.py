@@ -29,8 +29,8 @@ from assay.statistics.intervals.sampling_effects import Deviations, SamplingEffe
 class Rules:
     """Fields of `StimulusSampling` that determine the analysis.
 
-    `tie` is a value's share of a side of the contents where content depends on the value. `judge_rarer`: no label was
-    requested, so either can be the positive class: within a side, the rarer answers are judged, even if negative.
+    `tie` is the share of a value's inputs with content of one side, if content depends on the value. `judge_rarer`: no
+    label was requested, so that within a side the rarer answers are judged, even if they are of the negative class.
     """
 
     tie: float
@@ -105,7 +105,7 @@ def judge(
 def _sides_to_judge(answered_inputs: AnsweredTexts | AnsweredCells) -> list[int]:
     """Return the indices (0, 1) of those sides of the contents whose positive rate is not negligible.
 
-    A side is judged if the upper limit (as of a Poisson count) of the largest rate of its values exceeds the minimum.
+    A side is left out if even the upper limit of its largest rate by value (as of a Poisson count) is negligible.
     """
     largest_rates = answered_inputs.rates.max(axis=0)
     minimum = min(LEAST_RATE, LEAST_PART * float(largest_rates.max()))
@@ -132,7 +132,7 @@ def _draw_within_sides(
     """Draw the effect within each side of the contents; if positives are common there, also that of negative inputs.
 
     A side with few positive inputs can only prevent a letter: if two positives are about the same group, resampling
-    gives a standard error of 0. If nearly all inputs are positive, the negative ones show differences (decision 0082).
+    gives a standard error of 0. If nearly all inputs are positive, the negative ones show differences (decision 0036).
     """
     hidden = _draw_side_effects(answered_inputs, effects.one_sided, delta, rng)
     common_sides = set(np.flatnonzero(answered_inputs.rates.mean(axis=0) > 0.5).tolist())  # mean over the values
@@ -156,7 +156,7 @@ def _draw_side_effects(
         for side, deviations in zip(sides, within, strict=True)
     }
     even_shares = np.full(len(answered_inputs.values), 1 / len(answered_inputs.values))
-    return {  # for the number of inputs see docs/decisions/0084
+    return {  # for the number of inputs see docs/decisions/0036
         side: replace(effect, bound=answered_inputs.effective_inputs(side) < 2 * LEAST_YES)
         for side, effect in zip(sides, share_effects(estimates, even_shares, delta, rng), strict=True)
     }

@@ -38,7 +38,7 @@ OUTPUT = "output"
 
 @dataclass
 class ReplyLog:
-    """Replies by name of the input: to a sentence, about each value; to a vector, about its own value (`original`)."""
+    """Replies by name of the input: to a sentence, for all values; to a vector, only for its own value (`original`)."""
 
     replies: dict[str, tuple[Reply, ...]] = field(default_factory=dict)
     original: dict[str, int] = field(default_factory=dict)
@@ -85,7 +85,7 @@ def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | 
 
     `replies` holds the labels and scores of each reply, at least one. If the label cannot be known, or no reply can be
     positive, a reason is returned. The rarer of two labels shows differences between groups best, because nearly all
-    inputs of every group have the common label (docs/decisions/0081).
+    inputs of every group have the common label (docs/decisions/0036).
     """
     labels = sorted({label for scores in replies for label in scores})
     are_without_scores = all([*scores.values()] == [1.0] for scores in replies)

@@ -120,7 +120,7 @@ class AnsweredTexts:
         return int((self.paired_answers.side == side).sum())
 
     def effects(self, tie: float, rng: np.random.Generator, *, within: Sequence[int]) -> SamplingEffects:
-        """Return draws of both effects, and of the effect within each side of contents whose index is in `within`."""
+        """Return draws of both steps' effects, and of the effect in each side of contents with index in `within`."""
         return paired_effects(self.paired_answers, tie, rng, within=within)
 
     @property
@@ -138,7 +138,7 @@ class AnsweredTexts:
 
 
 def answered_texts(answers: Answers, p_included: Floats, requested_label: str | None) -> AnsweredTexts | Reason:
-    """Convert answers to probabilities of the positive class; return a reason if too few answers are usable."""
+    """Convert answers to probabilities of the positive class, or return the reason why too few answers are usable."""
     positives = read_positives(answers, requested_label)
     if isinstance(positives, Reason):
         return positives

@@ -118,7 +118,7 @@ class AnsweredCells:
         return min(len(self.cells[value, side]) for value in range(len(self.values)))
 
     def effects(self, tie: float, rng: np.random.Generator, *, within: Sequence[int]) -> SamplingEffects:
-        """Return draws of both effects, and of the effect within each side of contents whose index is in `within`."""
+        """Return draws of both steps' effects, and of the effect in each side of contents with index in `within`."""
         return cell_effects(self.cells, len(self.values), tie, rng, within=within)
 
 

@@ -176,8 +176,8 @@ class TranslationMethod(Bounded, Method):
     def refuse_oversize(self, limit: int, material: str) -> None:
         """Raise `OutOfBounds` if a block needs more than `limit` texts, the most without repeating a sentence.
 
-        The error names the field that is too large with its maximum, and the sentences (`material`) that are too few.
-        `max_texts_per_block` may not be below `texts_per_block`.
+        The error names the field and its maximum, and says which sentences (`material`, in words) are too few. Raise it
+        also if `max_texts_per_block` is used and below `texts_per_block`.
         """
         if self.stop_early and self.texts_per_block > self.max_texts_per_block:
             raise OutOfBounds(
@@ -233,14 +233,14 @@ class TranslationMethod(Bounded, Method):
 
     @property
     def content_tolerance(self) -> float | None:
-        """Largest harmless excess of equal answers to sentences that differ in the value; ``None``: not judged."""
+        """Largest excess of equal answers to sentences of different values that counts as 0; ``None``: not judged."""
         return None
 
     @cached_property
     def tolerance(self) -> Tolerance:
         """The limits of one component.
 
-        Each of several components stops asking at a probability above `confidence`, so that all can be declared.
+        Of several components, each asks on until its probability exceeds `confidence`, so that all can be declared.
         """
         component_confidence = self.confidence ** (1 / len(self.cells))
         further = {"content": self.content_tolerance}
@@ -418,7 +418,7 @@ def _lost_reason(translations: Translations, common_facts: Json) -> Reason:
 
 
 def _effect_intervals(translations: Translations, posterior: Posterior) -> dict[str, Interval | None]:
-    """Return the intervals of both steps and, if judged, ``content`` (outputs equal more often than by chance)."""
+    """Return the intervals of both steps and, if judged, ``content``: excess of equal outputs for different values."""
     evidence = posterior.evidence
     effects: dict[str, Interval | None] = dict(
         step_intervals(

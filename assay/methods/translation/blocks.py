@@ -129,7 +129,7 @@ class Text:
     sentences: tuple[Sentence, ...]
 
     def versions_of(self, way: str) -> tuple[str, ...]:
-        """Return names of the sentences' contents in a direction (``out`` or ``back``), for `Probe.versions_of`."""
+        """Return the contents of the sentences, each with the direction `way` (out, back), for `Probe.versions_of`."""
         return tuple(f"{sentence.content}/{way}" for sentence in self.sentences)
 
 
@@ -261,9 +261,9 @@ def block_writer(
 def _sentences_about(
     name: str, contents: Iterable[Content], value: Value | None = None, people: Iterable[str] = ()
 ) -> Iterator[Sentence]:
-    """Yield a sentence with each content, neutral without a `value`; in frames with a first name, `people` take turns.
+    """Yield a sentence for each content, neutral if `value` is ``None``; in frames with names, `people` take turns.
 
-    `name` is that of the value, or of the labour side of the occupations.
+    `name` becomes `Sentence.value`: the name of the value or, if neutral, the labour side of the occupations.
     """
     next_people = cycle(people)
     for occupation, frame in contents:

@@ -192,7 +192,7 @@ class Translations(Tally):
     def count(self, text: Text, reading: Reading, *, middle: object = None, returned: object = None) -> None:
         """Count one text by its outcome, and its sentences by input and output if it could be read.
 
-        A translation that `MOST_ALIKE` earlier texts had, word for word, makes a text unusable.
+        A text is unusable if its translation is the same, word for word, as those of `MOST_ALIKE` earlier texts.
         """
         if reading.values is not None and returned is not None:
             returned_text = str(returned).strip()
@@ -223,16 +223,16 @@ class Translations(Tally):
             self._examples[sort].append(example)
 
     def shares(self, role: str) -> Floats:
-        """Return the declared shares of inputs in blocks of a role (unbiased or biased), shape (blocks, rows)."""
+        """Return each value's declared share in the blocks of a role ("unbiased", "biased"), shape (blocks, values)."""
         blocks = [block for block in self.blocks if block.role == role]
         return np.array([[block.shares.get(row, 0.0) for row in self.rows] for block in blocks], dtype=float)
 
     def pooled_counts(self) -> Integers:
-        """Add up the numbers of sentences by input and output over all blocks, shape (rows, outputs)."""
+        """Add up the numbers of sentences by input and output over all blocks, shape (inputs, outputs)."""
         return sum(self.by_block.values(), self._zero_counts())
 
     def concordance(self) -> tuple[int, int, dict[tuple[int, int], int]]:
-        """Count pairs of sentences that differ in the value only: with equal outputs, in all, and by pair of rows."""
+        """Count pairs of sentences that differ only in the value: with equal outputs, in all, and by the two values."""
         equal_pairs = 0
         pairs_by_rows: Counter[tuple[int, int]] = Counter()
         for output_by_row in self.content.values():
@@ -259,7 +259,7 @@ class Translations(Tally):
         )
 
     def _kept_rates(self, row: str, counts: Sequence[int]) -> dict[str, EffectDocument | None]:
-        """Return the shares of a row's sentences whose value was kept, flipped and erased, with Wilson intervals."""
+        """Return the shares of sentences whose value (`row`) was kept, flipped and erased, with Wilson intervals."""
         n, residual = sum(counts), counts[-1]
         kept_count = counts[self.outputs.index(row)]
         outcome_counts = {"kept": kept_count, "flipped": n - kept_count - residual, "erased": residual}

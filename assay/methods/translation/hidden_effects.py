@@ -38,7 +38,7 @@ SIDES = {"he": "occupations mostly of men", "she": "occupations mostly of women"
 def hidden_effects(
     translations: Translations, tolerance: Tolerance, rng: np.random.Generator, draws: int, times: int
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the effects within groups of occupations, between occupations, and in a typical frame and position.
+    """Draw effects that the mean can hide: in groups of occupations, between occupations, in frames and positions.
 
     All counts are multiplied by `times`, to predict a larger sample.
     """
@@ -101,7 +101,7 @@ def _draw_sides(
     """Draw the bias within each group of occupations (`SIDES`), as if all counts were `times` as large.
 
     Bias is the total variation from unbiased output. With fewer sentences than a letter needs (`answers_needed`), it is
-    only an upper bound: it can prevent UCS and DSBS. If such a group alone looks biased, its own draws are used.
+    only an upper bound, to prevent UCS and DSBS; if it is large, the draws are of the group alone, not of a joint fit.
     """
     side_of = {occupation.name: occupation.side for occupation in occupations()}
     counts_by_side = {}
@@ -124,7 +124,7 @@ def _draw_strata(
     rng: np.random.Generator,
     role: str = "unbiased",
 ) -> Iterator[tuple[HiddenEffect, Floats]]:
-    """Yield each stratum's effect in each block of `role` by a joint fit, and its draws by that stratum alone."""
+    """Yield each stratum's bias in each block of `role` (biased or unbiased): fitted with all strata, and by itself."""
     output_count = len(translations.outputs) - translations.neutral  # a harmless residual, the last, is left out
     unbiased_shares, block_shares = pad_to(translations.shares("unbiased"), output_count), translations.shares(role)
     # biased blocks can only be compared with a single unbiased one
@@ -153,7 +153,7 @@ def _draw_spread(
 
     How often a value is kept varies between occupations by more than chance only if occupations matter. With one
     sentence of each occupation, this cannot be seen, and the prior of the hierarchy decides. An occupation that seldom
-    keeps a value, but equally often gives it to sentences about other values, is as balanced as one that keeps all.
+    keeps a value, but equally often gives it to sentences about other values, is as balanced as one that keeps it.
     """
     if limit is None or len(translations.by_occupation) < LEAST_OCCUPATIONS:
         return ()

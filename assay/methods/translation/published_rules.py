@@ -54,7 +54,7 @@ def analyse_blocks(
     """Compute every published rule on a component's counts; the rules of `reading` come first.
 
     `join` says how the results of a step's comparisons are combined: as each rule was published, or by vote. Outputs
-    without a value (the residual, always last) are left out if harmless (`neutral`). `alpha` is the level of each test.
+    without a value are left out if they are harmless (`Translations.neutral`). `alpha` is the level of each test.
     """
     names = rule_names(statistic, join)
     *chi_squared_names, kl_name = names

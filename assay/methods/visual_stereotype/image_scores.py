@@ -208,8 +208,8 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
     def picture_scores(self, *roles: Role) -> tuple[Floats, list[str]]:
         """Return the scores and the terms of the answered pictures whose terms have these `roles`.
 
-        The score is the probability of the label that the stereotype links to the picture's term or, on the scale of
-        labels, 1, 0 or 1/2 for it; for neutral terms, the first label takes its place.
+        A score is the probability of the label that the stereotype links to the picture's term (of a neutral term, the
+        first label). On the scale of labels, it is 1 if that label was named, 0 if the other was, 1/2 for neither.
         """
         pictures = self.answered_pictures(*roles)
         use_labels = self.scale == "labels"
@@ -228,7 +228,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
 
     # ------------------------------------------------------------------------ reasons
     def lost_reason(self, lost: int) -> Reason:
-        """Return the reason for `lost` pictures without a usable answer, chosen by the commonest failure."""
+        """Return the reason why `lost` pictures have no usable answer; the commonest failure decides which reason."""
         tally = self.tally
         causes = tally.failed_why + tally.unusable_why
         facts = {"share": lost / tally.items_asked, "lost": lost, "pictures": tally.items_asked, "why": dict(causes)}
@@ -270,7 +270,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return [self.reason("author-did-not-draw", {**facts, "why": dict(causes)})]
 
     def scoring_reasons(self) -> list[Reason]:
-        """Return a reason that says how pictures were scored, with counts of readings; empty without answers."""
+        """Return a reason that says how pictures were scored, and counts of labels named; empty without answers."""
         total, counts = len(self.tally.results), self.reading_counts()
         if not total:
             return []
@@ -279,7 +279,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
 
     # ------------------------------------------------------------------------ reported numbers
     def reading_counts(self) -> Counter[str]:
-        """Count the answers by their reading (`labelling.Named`)."""
+        """Count the answers by what they name: a label, both or neither … (`labelling.Named`)."""
         return Counter(answer.names for answer in self.tally.results.values())
 
     def rows(self) -> tuple[ImageDocument, ...]:

@@ -201,7 +201,7 @@ class Reader:
         return PictureReading(TIE, names, text=text, unclear=unclear)
 
     def _drop_compound(self, match: re.Match[str]) -> str:
-        """Return a word with hyphens if it is a label's name; else leave it out, because "man-made" names no man."""
+        """Return a hyphenated word if it is a label's name, or else a blank, because "man-made" names no man."""
         return match.group() if folded(match.group()) in self._side_by_name else " "
 
     def _may_mean_a_label(self, words: str) -> bool:

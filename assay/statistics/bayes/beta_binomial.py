@@ -66,7 +66,7 @@ class SharesPosterior:
         return m
 
     def draw_variance(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
-        """Draw the variance of the shares between kinds, ``m (1 - m) rho``, shape (draws,)."""
+        """Draw the variance of the shares between kinds, ``m (1 - m) rho`` (`overall`, `spread`); shape (draws,)."""
         m, rho = _draw_mean_and_rho(self._grid, rng, draws)
         return np.asarray(m * (1 - m) * rho)
 
@@ -88,7 +88,7 @@ class SharesPosterior:
 
 @dataclass(frozen=True)
 class _Counts:
-    """Counts of successes and trials of each kind, and the distinct pairs of counts, with their index for each kind."""
+    """Counts of successes and trials of each kind; each distinct pair of counts, and which pair a kind has."""
 
     successes: Floats
     trials: Floats
@@ -103,7 +103,7 @@ def _summary(grid: Grid, axis: int) -> Interval:
 
 
 def _draw_mean_and_rho(grid: Grid, rng: np.random.Generator, draws: int) -> tuple[Floats, Floats]:
-    """Draw m and rho jointly: a cell by its mass, and a uniform point in the cell."""
+    """Draw jointly m, the mean share, and rho, the correlation of two trials of one kind; each of shape (draws,)."""
     cdf = np.cumsum(grid.mass)
     cells = np.searchsorted(cdf, rng.random(draws) * cdf[-1], side="right")
     cells_by_axis = np.unravel_index(np.minimum(cells, cdf.size - 1), grid.mass.shape)  # rounding may reach cdf[-1]
@@ -146,7 +146,7 @@ def fit_shares(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike = 0) -
 
 
 def _scale_counts(success_column: ArrayLike, failure_column: ArrayLike, tie_column: ArrayLike) -> _Counts:
-    """Validate the counts, count a tie as half a success, and rescale all counts because ties vary less."""
+    """Validate the counts, count a tie as half a success, and scale all counts up, because ties vary less."""
     columns = (success_column, failure_column, tie_column)
     successes, failures, ties = (np.atleast_1d(np.asarray(column, dtype=float)) for column in columns)
     shapes = f"{successes.shape}, {failures.shape}, {ties.shape}"
@@ -170,13 +170,13 @@ def _scale_counts(success_column: ArrayLike, failure_column: ArrayLike, tie_colu
 
 
 def _relative_variance(votes: Floats, trials: Floats, tie_counts: Floats) -> float:
-    """Return the variance of trials (0, 1/2, 1) within kinds, relative to decisions (0 or 1) with the same shares."""
+    """Return the variance of trials within kinds (a tie is 1/2), divided by what it would be without ties."""
     decision_variance = float((votes * (1 - votes / trials)).sum()) + ADDED_VARIANCE
     return (decision_variance - float(tie_counts.sum()) / 4) / decision_variance  # a tie's square is 1/4, not 1/2
 
 
 def _fit_grid(counts: _Counts) -> Grid:
-    """Narrow the grid while counting more and more of the trials; then compute it with fine cells."""
+    """Compute the posterior on a fine grid, after coarse grids with more and more trials showed where it lies."""
     ranges: Sequence[Range] = ((0.0, 1.0), (0.0, 1.0))
     counted_trials, trials = 0.0, float(counts.trials.sum())
     while counted_trials < trials:
@@ -191,7 +191,7 @@ def _fit_grid(counts: _Counts) -> Grid:
 
 
 def _posterior_grid(counts: _Counts, ranges: Sequence[Range], cells: tuple[int, int], share: float = 1.0) -> Grid:
-    """Compute each cell's posterior mass at its middle; trials are weighted by `share` (1/2: two count as one)."""
+    """Compute the posterior mass at the middle of each cell; with a `share` of 1/2, two trials count as one."""
     grid = Grid.over(ranges, cells)
     m, rho = grid.middles(0)[:, None], grid.middles(1)[None, :]
     concentration = 1 / rho - 1  # K
@@ -204,7 +204,7 @@ def _posterior_grid(counts: _Counts, ranges: Sequence[Range], cells: tuple[int, 
 
 
 def _log_rising(start: Floats, steps: Floats, times: Integers) -> Floats:
-    """Sum ``log Gamma(start + step) - log Gamma(start)`` over `steps`, each of which occurs as often as in `times`."""
+    """Sum ``log Gamma(start + step) - log Gamma(start)`` over `steps`; `times`: how often each of them occurs."""
     log_sum = -special.gammaln(start) * times.sum()
     for step, count in zip(steps, times, strict=True):
         log_sum = log_sum + count * special.gammaln(start + step)
@@ -212,7 +212,7 @@ def _log_rising(start: Floats, steps: Floats, times: Integers) -> Floats:
 
 
 def _posterior_means(grid: Grid, counts: _Counts) -> Floats:
-    """Return each kind's posterior mean: the average of ``(successes + m K) / (trials + K)`` over the grid."""
+    """Return each kind's posterior mean share: ``(successes + m K) / (trials + K)`` on average; K: 1 / rho - 1."""
     concentration = 1 / grid.middles(1) - 1  # K
     rho_mass, m_mass = grid.margin(1), grid.middles(0) @ grid.mass  # for each rho, sums over m: of mass, of m * mass
     successes, trials = counts.distinct_counts.T[:, :, None]

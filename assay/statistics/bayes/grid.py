@@ -47,7 +47,7 @@ class Grid:
         return np.asarray(np.interp(np.asarray(levels, dtype=float), cumulative, self.edges[axis]))
 
     def narrow(self, negligible: float) -> tuple[Range, ...]:
-        """Cut ends of less than `negligible` mass off each axis, but for one spare cell; return the axes' ranges."""
+        """Return a range for each axis: ends with a mass below `negligible` are cut off, but for one cell each."""
         ranges = []
         for axis, edges in enumerate(self.edges):
             first, last = np.searchsorted(np.cumsum(self.margin(axis)), [negligible, 1 - negligible])

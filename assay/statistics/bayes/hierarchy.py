@@ -37,7 +37,7 @@ SLACK = 1e-6
 
 @dataclass(frozen=True)
 class ConnectionDraws:
-    """Posterior draws of the parameters of one connection (such as associated words), in cosine distance."""
+    """Posterior draws of the mean cosine distances between the protected words and one kind of attribute words."""
 
     name: str
     words: tuple[str, ...]
@@ -58,7 +58,7 @@ class ConnectionDraws:
 
 @dataclass(frozen=True)
 class Posterior:
-    """Independent draws from the posterior of the whole hierarchy.
+    """Independent posterior draws of all mean distances and spreads: of each kind of attribute words (a "connection").
 
     Draws with the same index are one joint draw, so that differences of draws are draws of differences.
     """
@@ -68,7 +68,7 @@ class Posterior:
 
     @property
     def connections(self) -> tuple[str, ...]:
-        """Names of the connections that have rows, those of `ORDER` first."""
+        """Names of the kinds of attribute words that have distances, such as "associated"; in the order of `ORDER`."""
         return tuple(part.name for part in self.connection_draws)
 
     @property
@@ -77,7 +77,7 @@ class Posterior:
         return int(self.connection_draws[0].mu.size)
 
     def draws_of(self, connection: str) -> ConnectionDraws:
-        """Return the draws of a connection, such as "associated"; raise `TooFewObservations` if it has no rows."""
+        """Return the draws for one kind of attribute words; raise `TooFewObservations` if it has no distances."""
         for draws in self.connection_draws:
             if draws.name == connection:
                 return draws
@@ -86,29 +86,29 @@ class Posterior:
         )
 
     def mean(self, connection: str) -> Floats:
-        """Return the draws of ``mu``, the mean distance of a connection such as "associated"; shape (draws,)."""
+        """Draws of the mean distance (``mu``) to attribute words of one kind, such as "associated"; shape (draws,)."""
         return self.draws_of(connection).mu
 
     def spread(self, connection: str) -> Floats:
-        """Return the draws of ``tau``, the spread of protected words around a connection's ``mu``; shape (draws,)."""
+        """Draws of ``tau``, the sd between protected words of their mean distance to one kind of words; (draws,)."""
         return self.draws_of(connection).tau
 
     def residual(self, connection: str) -> Floats:
-        """Return the draws of ``sigma``, the spread of distances around their word's mean; shape (draws,)."""
+        """Draws of ``sigma``, the sd of single distances around their protected word's mean; shape (draws,)."""
         return self.draws_of(connection).sigma
 
     def words(self, connection: str) -> tuple[str, ...]:
-        """Return the protected words that have distances of this connection; empty if it has no rows."""
+        """Return the protected words with a distance to attribute words of this kind; empty if none has."""
         return self.draws_of(connection).words if connection in self.connections else ()
 
     def has(self, connection: str, word: str) -> bool:
-        """Return whether the protected word has a distance of this connection."""
+        """Return whether a protected word has any distance to attribute words of this kind, such as "associated"."""
         return word in self.words(connection)
 
     def cell(self, connection: str, word: str) -> Floats:
-        """Return draws of ``beta``: a protected word's mean distance to words of the connection; shape (draws,).
+        """Return draws of ``beta``, a protected word's mean distance to attribute words of one kind; shape (draws,).
 
-        Raise `TooFewObservations` if the protected word has no row of that connection.
+        Raise `TooFewObservations` if the word has no distance to any of these.
         """
         draws, index = self._draws_and_index(connection, word)
         return np.asarray(draws.beta[index])
@@ -118,7 +118,7 @@ class Posterior:
 
         `cell` shrinks words towards each other, so that a difference between two groups of words is underestimated:
         with 40 control words by a twentieth, which is half of the difference's uncertainty. In these draws, words share
-        only the residual sigma. Each has the same random noise as the draw of `cell`. Exceptions are those of `cell`.
+        only the residual sd. The random noise is that of the draws of `cell`, and the errors are those of `cell`.
         """
         draws, index = self._draws_and_index(connection, word)
         error_variance = draws.sigma**2 / draws.row_counts[index]
@@ -147,10 +147,10 @@ def fit_hierarchy(
     residual: Residual = "per-connection",
     prior: Priors | str = "paper",
 ) -> Posterior:
-    """Draw from the posterior of the mean cosine distance of each connection, and of each protected word in it.
+    """Draw from the posterior of the mean distance to each kind of attribute words, and of each protected word to them.
 
-    Repeated rows count each time: remove duplicates first if they are one observation. A connection's
-    draws do not depend on the order of the rows.
+    Repeated rows count each time: remove duplicates first if they are one observation. The draws of a kind
+    (connection) do not depend on the order of the rows.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def _validate_prior(prior: Priors | str, residual: str, draws: int) -> Priors:
 
 
 def _cells_by_connection(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> dict[str, Cells]:
-    """Validate the distances and summarise them by kind of connection, in the order of `ORDER`."""
+    """Validate the rows, and summarise them by connection: the kind of attribute word ("associated", "human" …)."""
     distances, connections, words = checked_columns(distance, connection, protected)
     rows_of: dict[str, list[int]] = {}
     for row, name in enumerate(connections):
@@ -221,7 +221,7 @@ def _cells_by_connection(distance: ArrayLike, connection: ArrayLike, protected: 
 def checked_columns(
     distance: ArrayLike, connection: ArrayLike, protected: ArrayLike
 ) -> tuple[Floats, list[str], list[str]]:
-    """Return distances, connections and protected words, if of equal length and the distances are cosine distances.
+    """Return the three columns, checked: equally long, and all distances between 0 and 2.
 
     Parameters and errors are those of `fit_hierarchy`.
     """
@@ -247,7 +247,7 @@ def checked_columns(
 
 
 def _draw_group(group: dict[str, Cells], prior: Priors, rng: np.random.Generator, draws: int) -> list[ConnectionDraws]:
-    """Draw the parameters of connections that share one sigma: sigma, tau given sigma, then mu and beta given both."""
+    """Draw the parameters of the kinds of attribute words in `group`, whose distances share one residual sd."""
     _check_variance(group)
     sigma, taus = SpreadGrid.around(list(group.values()), prior).draw(rng, draws)
     connection_draws = []

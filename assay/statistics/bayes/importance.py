@@ -52,7 +52,7 @@ class Weights:
 
     @property
     def enough(self) -> bool:
-        """Whether the weights alone suffice; if not, a surrogate model is needed to pick inputs."""
+        """Whether the weights alone give precise estimates; if not, a surrogate model is needed to pick inputs."""
         return self.efficiency >= MIN_EFFECTIVE_SHARE and not self.heavy
 
     @property

@@ -124,7 +124,7 @@ class _Frame:
         return np.asarray(self.scale * largest * share / (1 - largest * share))
 
     def sd_by_share(self, share: Floats) -> Floats:
-        """Return the derivative of `sd`, up to a factor: a flat prior of the sd has this density over shares."""
+        """Return the derivative of `sd`, up to a factor: the density that a flat prior of the sd has over [0, 1]."""
         largest = self.widest / (self.widest + self.scale)
         return np.asarray((1 - largest * share) ** -2.0)
 

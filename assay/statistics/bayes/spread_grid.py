@@ -25,7 +25,7 @@ from assay.model import Floats, Integers
 
 @dataclass(frozen=True)
 class Priors:
-    """Prior distributions of the hierarchy, in cosine distance."""
+    """Prior distributions of mean cosine distances and of their spreads, for each kind of attribute words."""
 
     mean: float = 1.0
     """Mean of the normal prior of every connection's ``mu``."""
@@ -39,7 +39,7 @@ class Priors:
 
 @dataclass(frozen=True)
 class Cells:
-    """Sufficient statistics of the distances of one connection; a cell is one protected word with its distances."""
+    """Summary of distances to one kind of attribute words; a cell is a protected word with its distances to them."""
 
     words: tuple[str, ...]
     """Protected word of each cell, in alphabetical order."""
@@ -56,7 +56,7 @@ class Cells:
 
     @classmethod
     def of(cls, distance: Floats, words: list[str]) -> Cells:
-        """Summarise rows, each a distance and its protected word."""
+        """Summarise the rows of one kind of attribute words; each row is a distance and its protected word."""
         names = sorted(set(words))
         index_by_name = {name: number for number, name in enumerate(names)}
         cell_of_row = np.fromiter(map(index_by_name.__getitem__, words), dtype=np.int64, count=len(words))
@@ -68,11 +68,11 @@ class Cells:
 
     @property
     def df(self) -> int:
-        """Degrees of freedom of `within`: rows beyond the first of each cell."""
+        """Degrees of freedom of `within`: the number of all rows less that of the cells (protected words)."""
         return int(self.row_counts.sum()) - len(self.words)
 
     def log_evidence(self, sigma: Floats, tau: Floats, prior: Priors) -> Floats:
-        """Compute the log density of the cells' means, with ``beta`` and ``mu`` integrated out; shape (s, t).
+        """Compute the log density of the words' mean distances for each residual sd and each spread; shape (s, t).
 
         With ``v = sigma**2 / n + tau**2`` for a cell of n rows, ``w = 1 / v``, ``W = sum w``, ``m`` the weighted mean
         of the cells' means and ``Q`` the weighted sum of squares around ``m``, the log density is, up to a constant,
@@ -81,7 +81,7 @@ class Cells:
         Parameters
         ----------
         sigma, tau : ndarray, shapes (s,) and (t,)
-            The density is computed for every combination of a sigma and a tau.
+            Sd of distances around their word's mean, and sd of the words' means; every combination is computed.
         prior : Priors
             Its `mean` and `sd` are ``mu0`` and ``s0``.
         """
@@ -97,7 +97,7 @@ class Cells:
         return np.asarray(-0.5 * (log_determinant + squares + prior_misfit), dtype=float)
 
     def draw_mean(self, sigma: Floats, tau: Floats, prior: Priors, rng: np.random.Generator) -> Floats:
-        """Draw ``mu`` given each draw of ``sigma`` and ``tau``; shape (draws,)."""
+        """Draw ``mu``, the mean of the words' means, for each draw of their sd `tau` and the residual sd `sigma`."""
         counts, centre, _ = (moment[:, None] for moment in self._moments_by_size())  # axes: size, draw
         w = counts / (sigma**2 / self.sizes[:, None] + tau**2)
         precision = w.sum(axis=0) + prior.sd**-2
@@ -105,7 +105,7 @@ class Cells:
         return np.asarray(mean + rng.standard_normal(mean.size) / np.sqrt(precision), dtype=float)
 
     def draw_cells(self, mu: Floats, sigma: Floats, tau: Floats, rng: np.random.Generator) -> Floats:
-        """Draw every ``beta`` given each draw of ``mu``, ``sigma`` and ``tau``; shape (cells, draws)."""
+        """Draw each word's mean distance for each draw of the overall mean `mu` and both sds; shape (cells, draws)."""
         error = sigma**2 / self.sizes[:, None]
         shrinkage = tau**2 / (tau**2 + error)
         sd = np.sqrt(shrinkage * error)
@@ -116,7 +116,7 @@ class Cells:
         return beta
 
     def _moments_by_size(self) -> tuple[Floats, Floats, Floats]:
-        """Return, for each size, the number of cells, the mean of their means, and the sum of squares around it."""
+        """Return, by cells' number of rows: how many cells have it, mean of their means, sum of squares around it."""
         counts: Floats = np.bincount(self.size_of).astype(float)
         centre: Floats = np.bincount(self.size_of, weights=self.means) / counts
         between: Floats = np.asarray(np.bincount(self.size_of, weights=(self.means - centre[self.size_of]) ** 2))
@@ -160,7 +160,7 @@ class LogAxis:
         return np.asarray(np.exp(self.low + self.step * (np.arange(self.points) + 0.5)))
 
     def narrow(self, log_density: Floats) -> LogAxis:
-        """Return an axis over the cells with more than a negligible density, and one more cell on either side."""
+        """Return an axis of only the cells with more than a negligible density, and one further cell at either end."""
         relevant = np.flatnonzero(log_density > log_density.max() - NEGLIGIBLE)
         first, end = max(int(relevant[0]) - 1, 0), min(int(relevant[-1]) + 2, self.points)  # `end` excluded
         return LogAxis(self.low + self.step * first, self.low + self.step * end, self.points)
@@ -172,7 +172,7 @@ class LogAxis:
 
 @dataclass(frozen=True)
 class SpreadGrid:
-    """Density of sigma, and of each connection's tau given sigma."""
+    """Joint density of two kinds of sds: of distances around a word's mean (sigma), and of those means (tau)."""
 
     sigma: LogAxis
     taus: tuple[LogAxis, ...]
@@ -189,7 +189,7 @@ class SpreadGrid:
         Parameters
         ----------
         connections : sequence of Cells
-            Connections that share one sigma; there is some variance in every one.
+            Summary of each kind of attribute words. All have one residual sd, and the distances of each kind vary.
         """
         widest_tau = LogAxis(math.log(SMALLEST_SPREAD), math.log(LARGEST_SPREAD), NARROWING_POINTS)
         axes = [_widest_sigma(connections), *(widest_tau for _ in connections)]  # of sigma, then of each tau
@@ -204,7 +204,7 @@ class SpreadGrid:
 
     @classmethod
     def _tabulate(cls, axes: Sequence[LogAxis], connections: Sequence[Cells], prior: Priors) -> SpreadGrid:
-        """Compute the density at the points of the `axes`: sigma's, then that of each connection's tau."""
+        """Compute the density on the `axes`: of the residual sd, then of the words' sd of each of `connections`."""
         sigma_axis, *tau_axes = axes
         sigma = sigma_axis.values
         df, within = sum(cells.df for cells in connections), sum(cells.within for cells in connections)
@@ -220,13 +220,13 @@ class SpreadGrid:
         return cls(sigma_axis, tuple(tau_axes), log_sigma=sigma_density, log_tau=tuple(log_tau))
 
     def narrow(self) -> list[LogAxis]:
-        """Return the narrowed axes: sigma's by its marginal density, each tau's by its largest density over sigma."""
+        """Return narrower axes: of the residual sd, by its marginal density; of the words' sds, by their maximum."""
         joint_densities = (self.log_sigma[:, None] + log_tau for log_tau in self.log_tau)  # logarithms
         narrowed = (axis.narrow(joint.max(axis=0)) for axis, joint in zip(self.taus, joint_densities, strict=True))
         return [self.sigma.narrow(self.log_sigma), *narrowed]
 
     def draw(self, rng: np.random.Generator, draws: int) -> tuple[Floats, list[Floats]]:
-        """Draw sigma, and each connection's tau given sigma; all of shape (draws,)."""
+        """Draw the residual sd and, given it, the words' sd for each kind of attribute words; all of shape (draws,)."""
         first_rows = np.zeros(draws, dtype=np.int64)  # the table of sigma has one row
         sigma_indices = _draw_points(self.log_sigma[None, :] - self.log_sigma.max(), first_rows, rng)
         taus = [
@@ -237,7 +237,7 @@ class SpreadGrid:
 
 
 def _widest_sigma(connections: Sequence[Cells]) -> LogAxis:
-    """Return the axis of sigma for the first grid; beyond its ends the likelihood is negligible."""
+    """Return the residual sd's axis to begin with: so wide that the likelihood beyond its ends is negligible."""
     df, within = sum(cells.df for cells in connections), sum(cells.within for cells in connections)
     if df == 0:  # no cell has two rows, so that nothing bounds sigma from below
         return LogAxis(math.log(SMALLEST_SPREAD), math.log(LARGEST_SPREAD), NARROWING_POINTS)

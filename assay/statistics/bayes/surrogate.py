@@ -87,7 +87,7 @@ class NormalPrior:
 
     @property
     def rank(self) -> int:
-        """Number of directions with spread."""
+        """Number of independent directions in which the vectors vary."""
         return int(self.factor.shape[1])
 
     def vectors_at(self, coordinates: Floats) -> Floats:
@@ -167,7 +167,7 @@ def log_mean_probability(surrogate: Surrogate, prior: NormalPrior) -> float:
 
 
 def _log_density_along_slope(surrogate: Surrogate, prior: NormalPrior) -> tuple[Floats, Floats, Floats]:
-    """Return the slope in the prior's coordinates, points along it, and the posterior's log density there."""
+    """Return the logit's gradient in the prior's coordinates, points along it, and the posterior's log density."""
     # slow to import: only drawing needs it
     from scipy.optimize import brentq
 

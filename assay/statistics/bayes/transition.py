@@ -42,7 +42,7 @@ def draw_transitions(counts: ArrayLike, rng: np.random.Generator, draws: int = 2
     Parameters
     ----------
     counts : array_like of int, shape (rows, outputs)
-        How often each row was answered by each output. A row of zeros is drawn from the prior.
+        For each value in the input (row), how often each output followed. A row of zeros is drawn from the prior.
 
     Raises
     ------
@@ -57,12 +57,11 @@ def draw_transitions(counts: ArrayLike, rng: np.random.Generator, draws: int = 2
 
 
 def outputs_under(transitions: Floats, shares: ArrayLike) -> Floats:
-    """Compute the outputs' distribution, ``sum_a s_a T[a]``, for each block's row shares s; (draws, blocks, outputs).
+    """Compute the shares of the outputs if the input has given shares of the values; shape (draws, blocks, outputs).
 
-    Raises
-    ------
-    BadDistribution
-        If there is no block, or the blocks do not have one share for each row.
+    `transitions` are draws of the share of each output for each value (row), shape (draws, rows, outputs); `shares`
+    are the values' shares in each block (set of inputs), shape (blocks, rows). Raise `BadDistribution` if there is no
+    block, or the blocks do not have one share for each row.
     """
     blocks = np.atleast_2d(np.asarray(shares, dtype=float))
     rows = transitions.shape[1]
@@ -90,7 +89,7 @@ def step_effects(transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, *,
     transitions : ndarray, shape (draws, rows, outputs)
         From `draw_transitions`; the last output is the residual.
     unbiased, biased : array_like, shape (blocks, rows)
-        Declared distributions of the blocks of each step.
+        Declared shares of the values (rows) in each block of step 1 and of step 2.
     """
     value_transitions = transitions[:, :, :-1] if neutral else transitions
     fair = pad_to(unbiased, value_transitions.shape[2])
@@ -101,7 +100,7 @@ def step_effects(transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, *,
 
 
 def _worst_distances(outputs: Floats, fair: Floats, neutral: bool) -> Floats:
-    """Return half the L1 distance of the worst block from its nearest row of `fair`, shape (m, k); shape (draws,).
+    """Return half the L1 distance from the worst block of inputs to its nearest row of `fair` (m, k); shape (draws,).
 
     `outputs`, shape (draws, blocks, k), are without a `neutral` residual: they sum to the share that names a value.
     """
@@ -122,11 +121,12 @@ def draw_excess_concordance(
     rng: np.random.Generator,
     weights: Mapping[RowPair, float] | None = None,
 ) -> Floats | None:
-    """Draw ``kappa = P(the two outputs are equal) - sum_v T[a, v] T[b, v]``, in [-1, 1]; shape (draws,).
+    """Draw how much more often than by chance two questions with one content get equal outputs; shape (draws,).
 
-    T is the transition matrix; a and b are its rows, asked with the same content. kappa is 0 if errors do not depend on
-    content (faithful, always the same value, erasing, random flips), and ``p**2 / 2`` if a share p of answers follows
-    the content's stereotype and half the contents are stereotyped for each value. ``None``: no content asked twice.
+    This is ``kappa = P(equal) - sum_v T[a, v] T[b, v]``, in [-1, 1], with the transition matrix T and the questions'
+    values (rows) a and b. It is 0 if errors ignore the content (always right, always one value, no value, random
+    flips), and ``p**2 / 2`` if a share p of answers follows the content's stereotype and half the contents are
+    stereotyped for each value. ``None`` if `pairs` is 0.
 
     Parameters
     ----------

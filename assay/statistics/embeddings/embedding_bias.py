@@ -28,7 +28,7 @@ LEAST_RANKED = 3
 
 @dataclass(frozen=True)
 class EmbeddingMeasure:
-    """Result of a measure; numbers that a measure does not have are ``None``."""
+    """Result of a measure of bias in word vectors; numbers that a measure does not have are ``None``."""
 
     value: float
     words: int | None = None
@@ -55,7 +55,7 @@ def mean_average_cosine(
     protected: Sequence[str] | NDArray[np.str_],
     sets: Sequence[str] | NDArray[np.str_] | None = None,
 ) -> EmbeddingMeasure:
-    """Average cosine distances within sets, then sets over protected words (MAC).
+    """Average cosine distances within each attribute set, then over all sets of all protected words (MAC).
 
     The result is a distance, in [0, 2]; Dobrzeniecka & Urbaniak and their sources take 1 as no bias.
 
@@ -298,7 +298,7 @@ def negative_sentiment_bias(positive: ArrayLike, negative: ArrayLike, targets: A
 
 
 def _fit_logistic(design: Floats, labels: Floats) -> Floats:
-    """Maximise the penalised likelihood by Newton's method, one coefficient for each column."""
+    """Fit a penalised logistic regression by Newton's method; return one coefficient for each column of `design`."""
     flat_gradient = FLAT * max(1.0, float(np.abs(design).sum(axis=0).max()))
     weights = np.zeros(design.shape[1])
     for _ in range(STEPS):

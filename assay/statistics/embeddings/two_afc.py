@@ -34,7 +34,7 @@ LARGEST_PSE = 1e6
 
 @dataclass(frozen=True)
 class Subject:
-    """Summary of one concept's points of subjective equality, in shares of the second cue."""
+    """Summary of the levels (shares of the second cue in a mixture) at which both cues are equally near a concept."""
 
     pse: Interval
     """Mean point of subjective equality, with the 95 % interval of a bootstrap over cue pairs."""
@@ -101,7 +101,7 @@ def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike
 
 
 def summarise(points: ArrayLike, half_points: ArrayLike, rng: np.random.Generator, levels: ArrayLike) -> Subject:
-    """Summarise the points of subjective equality of one concept, each of which is a replicate.
+    """Summarise one concept's points of subjective equality: levels of mixing at which both cues are equally near.
 
     Parameters
     ----------

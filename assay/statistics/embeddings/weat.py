@@ -30,7 +30,7 @@ SLACK = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class PartitionTest:
-    """Result of a permutation test: the rank of the difference among all partitions."""
+    """Result of a permutation test: how the difference of two groups ranks among all divisions of their members."""
 
     p_one_sided: float
     """Share of the partitions whose difference is at least as large as the observed difference (one-sided)."""

@@ -17,7 +17,7 @@ CONFIDENCE_AGAINST_CHANCE = 0.998
 
 
 def may_be_chance(samples: Floats, level: float = CONFIDENCE_AGAINST_CHANCE) -> bool:
-    """Return whether an effect may be 0.
+    """Return whether chance alone may explain an effect: whether an interval of its signed draws includes 0.
 
     Parameters
     ----------

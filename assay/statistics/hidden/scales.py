@@ -48,7 +48,7 @@ def scales_of(outputs: Floats, declared: Scale | Literal["auto"], *, probabiliti
     """Choose the scales on which outputs are compared; the first one gives the effects and the letter.
 
     A `declared` scale other than "auto" is the only one. `probabilities` says whether the outputs are probabilities.
-    Raise `EvidenceError` if the declared scale does not fit (a logarithm of 0), or differences cannot be computed with.
+    Raise `EvidenceError` if the outputs do not fit the scale (a logarithm of 0), or are too large or small to compute.
     """
     if (spread := float(outputs.max()) - float(outputs.min())) and abs(math.log10(spread)) > 60:  # products overflow
         raise EvidenceError(f"outputs of up to {np.abs(outputs).max():.3g} cannot be computed with: use another unit")
@@ -84,10 +84,10 @@ def on_scale(outputs: Floats, scale: Scale) -> Floats:
 
 
 def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
-    """Return a name and a mask of the profiles whose outputs are all amounts above 0, to compare these separately.
+    """Find the profiles whose outputs are all amounts above 0: return a description of them for reports, and a mask.
 
-    Return ``None`` if they are too few, if there are no other profiles, or if amounts need not be compared as ratios.
-    If many outputs equal a few other numbers, such as a minimum price, profiles with these numbers are also left out.
+    Return ``None`` if these are too few or all profiles, or if a linear scale suits them (no comparison of their own).
+    Numbers that very many outputs share, such as a minimum price, do not count as amounts.
     """
     numbers, counts = np.unique(outputs, return_counts=True)
     is_common = counts >= COMMON * outputs.size
@@ -105,9 +105,9 @@ def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
 
 
 def limit_on(scale: Scale, delta: float, deviation: float) -> float | None:
-    """Return the tolerance of the attribute's effect (step 1) on the scale ``log``; ``None`` if `delta` applies.
+    """Return the tolerance of step 1 on the scale ``log`` if it is smaller than the usual one (`delta`), else ``None``.
 
-    `delta` is the usual tolerance, which applies unless that of ``log`` is smaller; `deviation` is the outputs' sd.
+    It is the effect of a ratio of `RATIO` (at a `delta` of `USUAL`); `deviation` is the sd of the outputs' logarithms.
     """
     limit = delta / USUAL * math.log(RATIO) / deviation  # a ratio of `RATIO` at the usual tolerance
     return limit if scale == "log" and limit < delta else None

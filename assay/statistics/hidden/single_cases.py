@@ -77,7 +77,7 @@ class SingleCases:
         clusters: Mapping[str, Integers],
         max_draw_weights: int | None = None,
     ) -> SingleCases:
-        """Build the cases of `labels` (items, values) and `repeats` (items, values, 3 answers), numbered from 0."""
+        """Build the cases of numbered labels: `labels` (items, values) and `repeats` (items, values, 3 answers)."""
         largest = max(int(array.max(initial=0)) for array in (labels, repeats) if array is not None)
         indicators = np.eye(largest + 1) / math.sqrt(2)  # two different labels then have the squared distance 1
         return cls(indicators[labels], None if repeats is None else indicators[repeats], clusters, max_draw_weights)
@@ -120,9 +120,9 @@ class SingleCases:
         return _has_same_noise(self.noise, limit**2 / 200)
 
     def shows_effect(self, noise: float, limit: float) -> bool:
-        """Return whether the variance `noise` is below the limit's square, or the repeated items alone show the effect.
+        """Return whether an effect is more than an upper bound: noise is small, or repeated items alone exceed `limit`.
 
-        If not, the effect is only an upper bound, because a large noise of few answers is underestimated.
+        Small is a variance (`noise`) below the square of `limit`; a large noise of few answers is underestimated.
         """
         return noise < limit**2 or (self.repeats is not None and _largest_repeated_square(self.repeats) > limit**2)
 
@@ -130,7 +130,7 @@ class SingleCases:
 def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draws: int = DRAWS) -> HiddenEffect:
     """Draw how much a typical item's answers differ by value: the root mean square, less the noise of repeated answers.
 
-    Without repeats, or if their noise differs, it is only an upper bound. `limit` is the largest size without bias.
+    Without repeated answers, or if their noise differs, it is an upper bound. `limit`: the largest size without bias.
     """
     item_squares = cases.item_squares
     squares = mean_draws(item_squares, cases.clusters, rng, draws, cases.max_draw_weights)
@@ -228,9 +228,9 @@ class _Fit:
     """Sum of the error variances of the cells' effects, weighted by size, in units of the residual variance."""
 
     def between(self, a: int, b: int, all_cells: int) -> tuple[float, float, float]:
-        """Estimate how the difference b - a varies between cells; return the first three arguments of `_draw_squares`.
+        """Estimate the variance between texts (cells) of the difference b - a; also its error variance and `by_size`.
 
-        The cells represent themselves only, except if the material has more of them (`all_cells`) than were asked.
+        They are the first three arguments of `_draw_squares`. Texts are a sample if there are more (`all_cells`).
         """
         total = float(self.sizes.sum())
         differences = self.effects[:, b] - self.effects[:, a]
@@ -302,9 +302,9 @@ def _draw_squares(
 
 
 def _largest_repeated_square(repeats: Floats) -> float:
-    """Return the largest mean product of two repeated differences (a noise-free square), less its standard error.
+    """Return the square of the largest difference between two values in repeated answers, less its standard error.
 
-    With several pairs, more than one error is subtracted, because one of several noisy squares is large by chance.
+    A square without noise: the mean product of differences in separate answers. With several pairs, more is subtracted.
     """
     differences = np.stack([repeats[:, b] - repeats[:, a] for a, b in combinations(range(repeats.shape[1]), 2)])
     # the square of a sum without the squares of its terms: the products of any two of the differences

@@ -48,14 +48,14 @@ def furthest(sizes: Floats, limit: int = MOST_PAIRS) -> NDArray[np.intp]:
 def stratum_effects(
     profiles: Profiles, families: Families, scale: float, rng: np.random.Generator, draws: int = DRAWS
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the mean difference within each stratum, with a joint fit of the strata of each family.
+    """Draw the size of the mean difference between two values within each stratum (such as the profiles of one frame).
 
-    Return the size of the difference in each stratum; with more than two values, one effect for each pair of values.
+    Strata of one family, that is one way to divide the profiles, are fitted jointly. Each pair of values has an effect.
 
     Parameters
     ----------
     families : mapping of str to ndarray of str, shape (profiles,)
-        For each family of strata (a column of the records, the frames), the stratum of each profile; "" for none.
+        For each family (a column of the records, the frames), the stratum of each profile; "" if it is in none.
     scale : float
         Scale of the prior of the spread between the strata of a family, in standard deviations of the output.
     """
@@ -116,12 +116,12 @@ def fitted_together(samples: Floats, scale: float, rng: np.random.Generator) -> 
 def share_effects(
     strata: Mapping[str, tuple[Floats, Floats]], fair: Floats, scale: float, rng: np.random.Generator
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the total variation from fair shares within each stratum, with a joint fit of the strata for each share.
+    """Draw how far the values' shares are from the fair shares (total variation) in each stratum (subset of questions).
 
     Parameters
     ----------
     strata : mapping of str to (ndarray, shape (values,), ndarray, shape (draws, values))
-        For each stratum, the differences of the shares from the fair shares: estimates, and draws.
+        For each stratum, its shares less the fair shares: estimates, and draws. The strata are fitted jointly.
     fair : ndarray, shape (values,)
         The fair shares.
     scale : float
@@ -142,7 +142,7 @@ def share_effects(
 
 
 def _covariance_at_one_share(samples: Floats, fair: float) -> Floats:
-    """Return the covariance of the strata's shares as if all strata had the same share, shape (strata, strata).
+    """Return the covariance of one share's estimates in all strata (subsets of the questions), as if these were equal.
 
     The estimated error of a share is smallest near 0 and 1. With few answers, a share may be near 0 or 1 by chance, and
     would seem certain: in one of eight simulations, a translator that tossed coins was found biased.
@@ -164,10 +164,10 @@ def typical_effect(
     scale: float,
     rng: np.random.Generator,
 ) -> tuple[Floats, bool] | None:
-    """Draw the root mean square of an effect over the strata of a family, without the sampling errors; shape (draws,).
+    """Draw the root mean square of an effect over strata, such as the frames, without sampling errors; shape (draws,).
 
-    Also return whether it is only an upper bound, because the first of `others` is confounded with the strata. Return
-    ``None`` if fewer than two strata are left, or they are also confounded with another factor.
+    Also return whether it is only an upper bound, because the strata are confounded with the first of `others`. Return
+    ``None`` if fewer than two strata are large enough, or they are confounded with another factor.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ LEAST_VARIANCE = 1e-12
 
 @dataclass(frozen=True)
 class Varying:
-    """Joint posterior draws of an effect that varies between strata."""
+    """Joint posterior draws of an effect that differs between strata (subsets of the questions, such as frames)."""
 
     mean: Floats
     """Mean of the population of strata; shape (draws,)."""
@@ -46,16 +46,16 @@ class Varying:
 def varying_effect(
     estimates: ArrayLike, covariance: ArrayLike, scale: float, rng: np.random.Generator, draws: int = DRAWS
 ) -> Varying:
-    """Draw an effect that may differ between strata, with the exact posterior of a normal hierarchy.
+    """Draw an effect that may differ between strata (subsets of the questions), from a normal hierarchical model.
 
     Parameters
     ----------
     estimates : array_like, shape (strata,)
-        Estimated effect of each stratum.
+        Estimated effect in each stratum.
     covariance : array_like, shape (strata, strata) or (strata,)
         Covariance of the errors of the estimates, or their variances if they are independent.
     scale : float
-        Scale of the prior of the spread, which is 0 or half-normal with equal odds; the prior of the mean is flat.
+        Scale of the prior of the spread between strata: 0 or half-normal, with equal odds. The mean's prior is flat.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def shared_preference(list_preferences: ArrayLike) -> Floats:
 def cluster_means(values: Floats, clusters: Integers, other_clusters: tuple[Integers, ...]) -> tuple[Floats, Floats]:
     """Estimate the mean of each cluster of one kind, without the effects of other kinds, and the error variances.
 
-    Both have the shape (clusters,).
+    Means and error variances have the shape (clusters,).
 
     Parameters
     ----------
@@ -149,10 +149,10 @@ def cluster_means(values: Floats, clusters: Integers, other_clusters: tuple[Inte
 def adjusted_means(
     values: Floats, members: NDArray[np.str_], others: Sequence[NDArray[np.str_]]
 ) -> tuple[Floats, Floats] | None:
-    """Estimate the mean of each stratum by least squares, as if it had equally many cases of each level of a factor.
+    """Estimate the mean of each stratum (subset of the cases) as if the levels of other factors were balanced in it.
 
-    Return the means, shape (strata,), and the covariance of their errors, whose variances are at least the
-    cluster-robust ones (by stratum and level of the first factor). Return ``None`` if a factor is confounded with
+    Return the least-squares means, shape (strata,), and the covariance of their errors, whose variances are at least
+    the cluster-robust ones (by stratum and level of the first factor). Return ``None`` if a factor is confounded with
     the strata, or there are too few cases.
 
     Parameters

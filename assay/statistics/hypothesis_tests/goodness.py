@@ -150,7 +150,7 @@ def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: b
 
 
 def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Generator | None = None) -> FitTest:
-    """Exact goodness of fit: sum the probability of every outcome whose Pearson statistic is at least as large.
+    """Test the fit exactly: sum the probability of every outcome with at least the Pearson statistic of `counts`.
 
     The ``C(n + k - 1, k - 1)`` outcomes are enumerated; above `ENUMERATED_UP_TO` of them, B = `MONTE_CARLO_DRAWS` are
     sampled, and ``p = (r + 1) / (B + 1)`` if r of the samples have as large a statistic. `test` of the result is
@@ -190,7 +190,7 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
 
 
 def _comparable_counts(counts: ArrayLike, shares: ArrayLike) -> tuple[Integers, Floats, str | None]:
-    """Return observed and expected counts without cells empty in both, and why they refute the shares, or ``None``."""
+    """Return the observed and expected counts where either is above 0, and why they refute the shares, or ``None``."""
     observed = as_counts(counts)
     expected = as_shares(shares, observed.size) * observed.sum()
     is_possible = (observed > 0) | (expected > 0)

@@ -41,19 +41,19 @@ def sign_flip_test(
 ) -> float:
     """Test whether differences within pairs are symmetric about zero, by their mean.
 
-    The p-value is two-sided, and never 0, because the observed arrangement is counted; 1 if all differences are 0.
+    The two-sided p-value is the share of sign changes (arrangements) with a mean as extreme as the observed one.
 
     Parameters
     ----------
     differences : array_like, shape (n,)
         Second minus first of each pair.
     rng : Generator
-        Draws arrangements if there are too many to enumerate.
+        Draws arrangements if there are too many to enumerate; the observed one then counts too.
     clusters : array_like of int, shape (n,), optional
         Cluster of each difference, such as a person's name: the signs of a cluster change together. Without
         clusters, pairs must be independent; pairs that share a name are not.
     draws : int
-        Arrangements to sample.
+        Number of arrangements to draw.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def sign_flip_test(
     threshold = abs(total) / sample.size - TIE_SLACK * (float(np.abs(cluster_sums).sum()) / sample.size)
 
     def are_as_extreme(is_swapped: Floats) -> NDArray[np.bool_]:
-        """Return which arrangements are as extreme as the observed; `is_swapped` (m, signs): 1 if a sign is changed."""
+        """Return which of m arrangements are as extreme as the observed; `is_swapped`, (m, signs): 1 changes a sign."""
         return np.asarray(np.abs(total - 2 * (is_swapped @ cluster_sums)) / sample.size >= threshold)
 
     if 2**sign_count <= EXACT_UP_TO:
@@ -103,7 +103,7 @@ def _sum_by_cluster(differences: Floats, clusters: NDArray[np.generic]) -> Float
 
 
 def _sample_swaps(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[Floats]:
-    """Draw arrangements in blocks: one random bit per pair decides whether the pair is swapped."""
+    """Draw arrangements, in arrays of some rows each: a random 1 for each pair whose members are swapped, else 0."""
     rows_per_block, rows_at_once = max(1, AT_A_TIME // pairs), max(1, IN_CACHE // pairs)
     for start in range(0, draws, rows_per_block):
         rows = min(rows_per_block, draws - start)

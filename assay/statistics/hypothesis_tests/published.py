@@ -52,14 +52,14 @@ def two_step_letter(step_1_biased: bool, step_2_biased: bool) -> Letter:
 
 
 def aggregate_biased(biased: Sequence[bool], aggregate: Aggregate) -> bool:
-    """Combine the results of a step's comparisons, at least one, and return whether the step is biased."""
+    """Return whether a step is biased: if any of its comparisons is (``worst``), or at least half are (``vote``)."""
     return any(biased) if aggregate == "worst" else 2 * sum(biased) >= len(biased)
 
 
 def check_blocks(
     observed: Mapping[str, ArrayLike], unbiased: Mapping[str, ArrayLike], biased: Mapping[str, ArrayLike]
 ) -> None:
-    """Raise `SpecificationError` if a step has no distribution, a block no counts, or a name is in both steps."""
+    """Raise `SpecificationError` if a step has no block (of inputs), a block no counts, or a name is in both steps."""
     if not unbiased or not biased:
         raise SpecificationError("the two steps need at least one unbiased and one biased distribution")
     if shared_names := set(unbiased) & set(biased):
@@ -81,7 +81,7 @@ Comparison = Callable[[ArrayLike, ArrayLike, np.random.Generator | None], FitTes
 
 
 def _two_sample_test(counts: ArrayLike, shares: ArrayLike, *, drop_empty: bool) -> FitTest:
-    """Compare counts with the specified shares times the block's size (Srivastava & Rossi 2018, footnote 3)."""
+    """Compare a block's counts (of outputs) with `shares`, as if these were the counts of a sample of the same size."""
     observed = as_counts(counts)
     return chi_squared_two_sample(observed, as_shares(shares, observed.size) * observed.sum(), drop_empty=drop_empty)
 
@@ -128,9 +128,9 @@ def published_letter(
     Parameters
     ----------
     observed : mapping of str to array_like of int, shape (k,)
-        Counts of the k outputs of each block, by the block's name.
+        Counts of the k outputs of each block (a set of inputs with one declared distribution), by the block's name.
     unbiased, biased : mapping of str to array_like, shape (k,)
-        Declared distributions over the same outputs, by the name of the block.
+        Declared distributions of the unbiased and of the biased blocks, by the name of the block.
     rng : Generator, optional
         Only for ``"exact-multinomial"`` on blocks too large to enumerate.
     reading, statistic : str
@@ -169,7 +169,7 @@ def _biased_steps(
     join: Join,
     alpha: float,
 ) -> tuple[bool, bool]:
-    """Return whether each step is biased, by the comparisons of every block with every specification."""
+    """Return whether steps 1 and 2 are biased, by the tests of each block (set of inputs) against each distribution."""
 
     def is_similar(block: str, names: Iterable[str]) -> bool:
         return any(tests[block][name].p >= alpha for name in names)
@@ -290,7 +290,7 @@ def divergence_letter(
 ) -> PublishedVerdict[DivergenceTest]:
     """Rate observed counts in two steps by a divergence with a bootstrap threshold.
 
-    A block's output is biased if its divergence from *every* declared unbiased distribution exceeds the
+    A block is a set of inputs. Its output is biased if its divergence from *every* unbiased distribution exceeds the
     threshold. A step is biased if any of its blocks is (``"worst"``) or at least half are (``"vote"``).
 
     Parameters

@@ -37,12 +37,12 @@ class Profiles:
     """Unit of the effects; ``None``: the standard deviation of the outputs, which is drawn together with the means."""
 
     def draw_means(self, columns: Floats, rng: np.random.Generator, draws: int) -> Floats:
-        """Draw the means of columns with one row for each profile (`mean_draws`)."""
+        """Draw the means of `columns`, which have a row for each profile, by resampling its clusters (`mean_draws`)."""
         return mean_draws(columns, self.clusters, rng, draws, self.max_draw_weights)
 
     @property
     def scale(self) -> float:
-        """The unit of both effects; raise `ZeroVariance` if every output is the same."""
+        """Unit of the effects: `unit`, else the sd of all outputs; raise `ZeroVariance` if every output is the same."""
         if self.outputs.min() == self.outputs.max():  # rounding could give equal numbers a standard deviation above 0
             raise ZeroVariance(f"all {self.outputs.size} outputs are {self.outputs.flat[0]:.6g}; effects have no unit")
         return float(self.outputs.std()) if self.unit is None else self.unit
@@ -70,9 +70,9 @@ def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAW
 def tied_draws(
     profiles: Profiles, sides: Sequence[int], tie: float, rng: np.random.Generator, draws: int = DRAWS
 ) -> Floats:
-    """Draw the gap between groups that each get more of one side of the content, in the outputs' sds; (draws, pairs).
+    """Draw the gap between two groups if each gets more of one side of the content, in sds of the outputs.
 
-    The gap of each pair of values has its sign. No further calls are needed: a group's mean is that of the answers with
+    The gaps, shape (draws, pairs), are signed. No further calls are needed: a group's mean is that of the answers with
     its value, weighted so that the sides of the content have the shares `tie` and ``1 - tie`` in this mean.
 
     Parameters
@@ -170,7 +170,7 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
 
 
 def without_each(profiles: Profiles, kind: str, pair: tuple[str, str]) -> dict[int, float]:
-    """Return the effect of a pair of values without each cluster of `kind` (such as a person), by the cluster's number.
+    """Leave out each cluster of `kind` (such as a person) in turn; return a pair's effect then, by cluster number.
 
     The effect is the mean difference of the remaining profiles, if there are any, in units of all outputs' sd.
     """

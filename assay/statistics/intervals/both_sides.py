@@ -23,9 +23,9 @@ Clusters = Mapping[str, Integers]
 
 
 def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Clusters) -> Floats:
-    """Fit an effect of each side and of each cluster that occurs on both; return each row's sum of cluster effects.
+    """Fit effects of people and frames that are the same on both sides of the content (pleasant and unpleasant words).
 
-    The sums, shape (n,), are of the effects of each row's clusters, not of its side; their weighted mean is 0.
+    Return for each row the sum of the effects of its clusters, not of its side; their weighted mean is 0; shape (n,).
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Cluste
 
 
 def shared_products(values: Floats, side: Integers, weight: Floats, clusters: Clusters) -> Floats:
-    """Fit a factor of each side and of each cluster that occurs on both; return each row's product of cluster factors.
+    """Fit factors of people and frames that are the same on both sides of the content; return each row's product.
 
     The arguments are those of `shared_sums`; values are not negative. The weighted mean of the products, shape (n,), is
     1, or 0 if every value is 0. If all values of a cluster are 0, the factor of the cluster and of all its rows is 0; a

@@ -35,7 +35,7 @@ LARGEST_TABLE = 1_000_000
 
 @dataclass(frozen=True)
 class MeanError:
-    """Variances of column means over crossed clusters, with their degrees of freedom."""
+    """Variance of each column's mean if rows share persons, frames or contents (clusters), with degrees of freedom."""
 
     variance: Floats
     """Variance of each mean; shape (m,)."""
@@ -44,7 +44,7 @@ class MeanError:
 
 
 def mean_error(values: Floats, clusters: Clusters) -> MeanError:
-    """Estimate the variance of the mean of each column over crossed clusters.
+    """Estimate the variance of each column's mean if rows share clusters of several kinds, such as persons and frames.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
 
     Satterthwaite's degrees of freedom (1946) are ``variance**2 / sum(w**2 / f)``; each mean square has its own ``f``.
     Of the noise, ``w = noise``; of a kind, ``component + min(component, noise)`` instead of ``component + noise``.
-    Coverage of these intervals, and the alternatives that were tried: docs/decisions/0038.
+    Coverage of these intervals, and the alternatives that were tried: docs/decisions/0016.
     """
     n = len(values)
     kinds = _renumber_clusters(clusters, n)
@@ -108,7 +108,7 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
 def mean_draws(
     values: Floats, clusters: Clusters, rng: np.random.Generator, draws: int, max_draw_weights: int | None = None
 ) -> Floats:
-    """Draw the means of the columns, shape (draws, m): variance by `mean_error`, shape and correlation by resampling.
+    """Draw the means of the columns, shape (draws, m); their variance is that of `mean_error`, the rest is resampled.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def mean_draws(
 
 
 def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Floats:
-    """Estimate the covariance that `mean_draws` would have, without drawing; shape (sets, m, m).
+    """Estimate the covariance that draws of the column means (`mean_draws`) would have; shape (sets, m, m).
 
     Parameters
     ----------

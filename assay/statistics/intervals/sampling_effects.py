@@ -31,7 +31,7 @@ MIN_REPLIES = 5
 
 @dataclass(frozen=True)
 class Prior:
-    """Distribution of inputs: values are equally likely, and each has contents of both sides in given shares."""
+    """Distribution of inputs over the values (equally likely) and, for each value, the two sides of the content."""
 
     favoured: int | None
     """Index of the value with more of one side of the content than the others; ``None`` if all have equal shares."""
@@ -45,9 +45,9 @@ def unbiased_prior(values: int) -> Prior:
 
 
 def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
-    """Return the distributions of inputs (priors) in which a share `tie` of one value's inputs is on one side.
+    """Return two input distributions (priors) for each value: it has more of one side of the content, or of the other.
 
-    With two values, tying one side to a value ties the other side to the other value, so that there are two priors.
+    More is a share `tie`; the other values then have a share ``1 - tie`` of that side. Two values share one pair.
     """
     priors: list[Prior] = []
     for value in range(values if values > 2 else 1):
@@ -74,18 +74,18 @@ class Deviations:
 
     @property
     def shares(self) -> Floats:
-        """Posterior share of each value, shape (values,)."""
+        """Share of each value among the positive inputs, shape (values,)."""
         return self.estimate + 1 / self.estimate.size
 
     @property
     def share_draws(self) -> Floats:
-        """Draws of the shares, shape (draws, values), within [0, 1]."""
+        """Draws of each value's share of the positive inputs, shape (draws, values), within [0, 1]."""
         return np.asarray(np.clip(self.draws + 1 / self.estimate.size, 0.0, 1.0))
 
 
 @dataclass(frozen=True)
 class SamplingEffects:
-    """Draws of the attribute's distribution in the positive class under several priors, with both effects."""
+    """Draws of the values' shares among positive inputs, under several input distributions; and the two effects."""
 
     unbiased: Deviations
     """Deviations under the unbiased prior."""
@@ -106,7 +106,7 @@ class SamplingEffects:
 
     @cached_property
     def step_2(self) -> Floats:
-        """Draws of the total variation caused by tied content: the largest over the values that it is tied to.
+        """Draws of the total variation caused by content that is tied to a value: the largest over the values.
 
         Each side of the content is tied to a value in turn, and the effect is half the difference of the two
         posteriors. The effect of the attribute itself has the same sign in both and cancels; it belongs to step 1.
@@ -116,7 +116,7 @@ class SamplingEffects:
         return _remove_bias(distances, estimate, self.unbiased.estimate.size)
 
     def intervals(self) -> dict[str, Interval]:
-        """Return the interval of each effect: of one signed difference, or of the largest over sets of values."""
+        """Return the interval of each effect: with two values, of a signed difference, else of a total variation."""
         if self.unbiased.estimate.size == 2:  # the deviation of the other value is the same with the other sign
             differences = {"step_1": self.unbiased.draws[:, 0], "step_2": self.half_differences[0][:, 0]}
             return {step: absolute_value_interval(draws) for step, draws in differences.items()}
@@ -138,7 +138,7 @@ def _total_variation_interval(deviations: Sequence[Floats], effect: Floats) -> I
 
 
 def tied_distance(deviations: Sequence[Floats]) -> Floats:
-    """Return the total variation caused by tied content, the effect of step 2, in [0, 1); shape (...).
+    """Return the effect of step 2, the total variation caused by tying content to values, in [0, 1); shape (...).
 
     `deviations` are those under each of `tied_priors`, in their order; each has the shape (..., values).
     """
@@ -146,7 +146,7 @@ def tied_distance(deviations: Sequence[Floats]) -> Floats:
 
 
 def _half_differences(deviations: Sequence[Floats]) -> list[Floats]:
-    """Return for each value half the difference of the deviations under its two `tied_priors`, which are neighbours."""
+    """For each value, halve the difference of the deviations under its two `tied_priors`, which are adjacent."""
     return [(forward - backward) / 2 for forward, backward in zip(deviations[::2], deviations[1::2], strict=True)]
 
 
@@ -177,7 +177,7 @@ class PairedAnswers:
 
     @cached_property
     def shared_effects(self) -> Floats:
-        """Effects of people and frames on the positive probability that both sides of the content share; (profiles,).
+        """Effect of each profile's person and frame on its positive probability, common to both sides of the content.
 
         If all profiles have the same weight, people and frames are balanced between the sides, and an effect is a sum
         with mean 0. If profiles were picked because positives are rare, most people or frames have no positive, and
@@ -221,7 +221,7 @@ class PairedAnswers:
 
     @cached_property
     def is_informative(self) -> NDArray[np.bool_]:
-        """Mask of the informative profiles, shape (profiles,): if picked, those with a positive shared effect."""
+        """Mask of the profiles that count, shape (profiles,): all; if picked, those with a positive shared effect."""
         return self.shared_effects > 0 if self.picked else np.ones(len(self.side), dtype=bool)
 
     @property
@@ -242,14 +242,14 @@ class PairedAnswers:
 def paired_effects(
     answers: PairedAnswers, tie: float, rng: np.random.Generator, draws: int = DRAWS, *, within: Sequence[int] = ()
 ) -> SamplingEffects:
-    """Draw the effects of the attribute (step 1) and of tied content (step 2) by resampling crossed clusters.
+    """Draw the effects of the attribute (step 1), and of content that goes with it (step 2), by resampling clusters.
 
     Parameters
     ----------
     tie : float
-        Share of the tied side among the inputs of a value in `tied_priors`.
+        Share that one side of the content has among a value's inputs in step 2 (`tied_priors`).
     within : sequence of int
-        The sides for which the posterior under their one-sided prior is also drawn.
+        Sides of the content (0, 1) for which the values' shares are also drawn if all inputs are on that side.
 
     Raises
     ------
@@ -283,10 +283,10 @@ def paired_effects(
 
 
 def deviations_of(rates: Floats, prior: Prior) -> Floats:
-    """Return the differences of the posterior shares of the values from even shares; shape (..., values).
+    """Return the values' shares of positive inputs under a `prior`, less equal shares; shape (..., values).
 
-    `rates` are positive rates, shape (..., values, 2). Raise `EvidenceError` if every rate with a positive prior weight
-    is 0.
+    `rates` are the positive rates of each value on each side of the content, shape (..., values, 2). Raise
+    `EvidenceError` if every rate with a positive prior weight is 0.
     """
     value_rates = (rates * prior.sides).sum(axis=-1)
     total = value_rates.sum(axis=-1, keepdims=True)
@@ -296,7 +296,7 @@ def deviations_of(rates: Floats, prior: Prior) -> Floats:
 
 
 def _influence(answers: PairedAnswers, prior: Prior, estimate: Floats) -> Floats:
-    """Return the influence of each profile on each share; shape (profiles, values), where each column sums to 0."""
+    """Return how much each profile contributes to the error of each value's share; shape (profiles, values)."""
     sides = prior.sides.T[answers.side]  # shape (profiles, values)
     total = float((answers.rates * prior.sides).sum())
     deviations = sides * answers.residuals

@@ -49,7 +49,7 @@ def step_intervals(
     effects : StepEffects
         Draws of the effects; the estimates are their means.
     unbiased, biased : array_like, shape (blocks, rows)
-        Declared distributions of the blocks of each step.
+        Declared shares of the values in each block (set of inputs) of step 1 and of step 2.
     observed : array_like of bool, shape (rows, outputs), optional
         Whether each output was ever observed for a row. The share of an unobserved output may be 0, but no draw is 0;
         so limits extend as far as they would without this output (as for 0 of n, Brown, Cai & DasGupta 2001).
@@ -107,9 +107,9 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
 def _worst_limits(
     samples: Floats, observed_samples: Floats, shares: Floats, fair: Floats, neutral: bool, level: float
 ) -> tuple[float, float]:
-    """Compute the interval limits for the worst of several blocks.
+    """Compute the interval limits of the effect in the worst block, which is a set of inputs with given `shares`.
 
-    `shares` are the blocks' distributions, `fair` the unbiased ones; `observed_samples` are without unobserved outputs.
+    `fair` are the unbiased distributions; `observed_samples` are `samples` without outputs that were never observed.
     """
     sets = _candidate_sets(samples, shares, fair, neutral)
     # the unbiased distribution nearest to each block; the largest differences from them decide what is cut off
@@ -133,9 +133,9 @@ def _worst_limits(
 
 
 def _tail_share(differences: Floats, ranks: Integers, level: float, near: float | None = TIE_WIDTH_SE) -> float:
-    """Return the share to cut off each end of every difference so that the limits of the largest have the level.
+    """Return the share to cut off each end of every difference so that the largest is covered with probability `level`.
 
-    Only differences within `near` standard errors of the largest count; all do if `near` is ``None``.
+    `ranks` are those of the draws. Only differences within `near` standard errors of the largest count (``None``: all).
     """
     means = differences.mean(axis=0)
     largest = int(means.argmax())
@@ -155,7 +155,7 @@ def _rank_draws(differences: Floats) -> Integers:
 
 
 def _excess_of_sets(samples: Floats, shares: Floats, fair: Floats, sets: Floats, neutral: bool) -> Floats:
-    """Return each set of outputs' excess over its fair share; shape (draws, blocks, fair distributions, sets)."""
+    """Return the share of each set of outputs, less its fair share; shape (draws, blocks, fair distributions, sets)."""
     outputs = outputs_under(samples[:, :, : fair.shape[1]], shares)
     value_share = outputs.sum(axis=2, keepdims=True) if neutral else np.ones((1, 1, 1))
     return np.asarray((outputs @ sets.T)[:, :, None] - value_share[..., None] * (fair @ sets.T))
@@ -174,7 +174,7 @@ def sets_of(excess: Floats) -> Floats:
     Parameters
     ----------
     excess : ndarray, shape (n, outputs)
-        Excess of the share of each output over its fair share, in n blocks.
+        Excess of the share of each output over its fair share, in n blocks (sets of inputs).
 
     Returns
     -------

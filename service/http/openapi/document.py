@@ -91,7 +91,7 @@ def _complete_components(document: JsonObject) -> None:
 
 
 def _complete_operation(route: APIRoute, method: str, operation: JsonObject, *, keys_required: bool) -> None:
-    """Add what follows from a route's dependencies and parameters: headers, errors, and whether a key is needed."""
+    """Add to an operation what its route's dependencies imply: headers, errors, and whether a key is needed."""
     calls = list(calls_of(route.dependant))
     key_checks = [call for call in calls if isinstance(call, SecurityBase)]
     # only `Needs` itself refuses every caller without a key

@@ -2,7 +2,7 @@
 
 Loading a key can take seconds of processor time while no other thread runs: a test of the primes of an RSA key takes
 0.2 s for 4,096 bits and 9 s for 9,216, and a key derived from a password takes as long as its file demands. Therefore
-kinds and sizes are limited, and primes are not tested (`docs/decisions/0089-keys-of-strangers.md`).
+kinds and sizes are limited, and primes are not tested (`docs/decisions/0051-limits-on-untrusted-input.md`).
 """
 
 import re

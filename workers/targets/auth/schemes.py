@@ -127,7 +127,7 @@ _NAMED, _PLACED = "a name alone", "header, query, body"
 
 
 def _type(auth: object) -> str | None:
-    """Return the tag of the scheme of a value of ``auth``, or ``None``; messages about it show this function's name."""
+    """Return the type of a value of ``auth`` (``None``: it has none); validation errors show this function's name."""
     scheme_type = auth.get("type") if isinstance(auth, Mapping) else getattr(auth, "type", _NAMED)
     return _PLACED if scheme_type in {"header", "query", "body"} else scheme_type
 

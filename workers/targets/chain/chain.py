@@ -193,7 +193,7 @@ class Chain(Adapter):
         return frozenset(pair for pair in way_out | way_back if self._has_route(pair, listed_pairs))
 
     def _has_route(self, pair: tuple[str, str], listed_pairs: Sequence[frozenset[tuple[str, str]] | None]) -> bool:
-        """Whether every link on the route between two languages lists its language pair, or has no list."""
+        """Whether a chain can translate a pair: each link on the route lists the pair that it gets, or has no list."""
         try:
             route = hops(self.settings.paths, *pair)
         except CallFailed:
@@ -226,7 +226,7 @@ class Chain(Adapter):
                 replies[index] = Reply(failure=Failure("wrong-shape", message))
 
     async def _call_link(self, link: int, questions: Mapping[int, Ask], replies: list[Reply], key: str | None) -> None:
-        """Send questions to a link, and put its answers into `replies`; messages of failures begin with its name."""
+        """Send questions to a link, and put its answers into `replies`; failure messages begin with the link's name."""
         if not questions:
             return
         name = self._link_name(link)
@@ -244,7 +244,7 @@ class Chain(Adapter):
 
 
 def _text_reply(ask: Ask) -> Reply:
-    """Wrap a question's text in a reply, the input of the first link; a failure if the question is no text."""
+    """Wrap a question's text in a reply, to be the first link's input; a failure if the question has no text."""
     match ask:
         case Translate(text=text) | Classify(given=str(text)) | Regress(given=str(text)):
             return Reply(text)
@@ -258,7 +258,7 @@ def _is_listed(hop: Hop, allowed_pairs: frozenset[tuple[str, str]] | None) -> bo
 
 
 class Roles(Adapter):
-    """Adapter that sends the second service its questions (`asks_of_second`), and the rated service all others."""
+    """Adapter for two services: an author or judge, which gets its questions (`asks_of_second`), and the rated one."""
 
     def __init__(self, rated_adapter: Adapter, second_adapter: Adapter, second_kind: Kind) -> None:
         self._rated_adapter, self._second_adapter = rated_adapter, second_adapter
@@ -268,14 +268,14 @@ class Roles(Adapter):
         self.batch_limit = second_adapter.batch_limit if second_kind in JUDGES else rated_adapter.batch_limit
 
     def group_key(self, ask: Ask) -> Hashable:
-        """Return a key that separates the two services, and every text or image to be made."""
+        """Return a group key, which differs for different services, and for any two texts or images to be made."""
         if isinstance(ask, AUTHORED):
             return ("author", ask)  # the question is part of the key, so that each call makes one text or image
         adapter = self._second_adapter if isinstance(ask, self._second_question_types) else self._rated_adapter
         return (isinstance(ask, self._second_question_types), adapter.group_key(ask))
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
-        """Send questions to the service for their type; see `Adapter.answer`. The second's failures name its role."""
+        """Send questions to the service for their type (see `Adapter.answer`); failures of the second name its role."""
         if not (asks and isinstance(asks[0], self._second_question_types)):
             return await self._rated_adapter.answer(asks, idempotency_key=idempotency_key)
         try:

@@ -103,7 +103,7 @@ def answer_paths(body: bytes, kind: Kind, other_bodies: Sequence[bytes] = ()) ->
 
 
 def constants_in(body: bytes, other_bodies: Sequence[bytes]) -> dict[str, object]:
-    """Return the values of a body, by expression, that are the same in all `other_bodies`; empty without these."""
+    """Return a body's values, by JMESPath expression, that all `other_bodies` have too; empty without other bodies."""
     others = [dict(values_in(json_in(other_body))) for other_body in other_bodies]
     values = dict(values_in(json_in(body))) if others else {}
     return {path: value for path, value in values.items() if all(other.get(path) == value for other in others)}

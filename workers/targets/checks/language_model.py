@@ -139,7 +139,7 @@ class ModelExamination(Examination):
         return False
 
     async def _try_kind(self, kind: type[Ask]) -> tuple[Ask, Reply]:
-        """Ask questions of a kind until an answer or a failure that affects all; return the question and the reply."""
+        """Ask questions of a kind until one is answered or fails as all would; return this question and its reply."""
         reply = Reply()
         questions = [*self._asks_of_kind[kind], *self._sample_questions[kind]]
         for ask in questions[:MOST_COMPARED]:
@@ -162,7 +162,7 @@ class ModelExamination(Examination):
         )
 
     async def _answers_one_by_one(self, kind: type[Ask], first_question: Ask, first_value: object) -> dict[Ask, Any]:
-        """Ask more questions of a kind, each in its own call; return all answers by question, also the given first."""
+        """Ask more questions of a kind, each in its own call; return all answers by question, with the given first."""
         answers, failed_count = {first_question: first_value}, 0
         questions = [*spread(self._asks_of_kind[kind], self._adapter, MOST_COMPARED), *self._sample_questions[kind]]
         for ask in dict.fromkeys(questions):

@@ -25,7 +25,7 @@ SUM_TOLERANCE = 1e-3
 
 
 def check_answers(answers: Sequence[Any]) -> list[str]:
-    """Compare the answers to different questions, which are vectors, numbers or classes; return notes.
+    """Compare the answers (vectors, numbers or classes) to different questions; return notes on what looks wrong.
 
     Raise `TargetUnfit` with the code ``vector-length``, ``constant`` or ``label-set``.
     """
@@ -147,7 +147,7 @@ class PredictorExamination(Examination):
         )
 
     async def _answers_one_by_one(self) -> dict[Prediction, Any]:
-        """Ask questions, each in its own call, until enough answers differ; return the answers by question."""
+        """Ask questions, each in its own call, until there are enough answers that are not all alike; return them."""
         answers: dict[Prediction, Any] = {}
         failures: list[Failure] = []
         for question in self._questions:

@@ -118,7 +118,7 @@ class TranslatorExamination(Examination):
         return translation
 
     async def _check_back_translation(self, translation: str) -> None:
-        """If the experiment translates back, do so with the first answer; raise `TargetUnfit` for an empty result."""
+        """If the experiment translates back, translate the first answer back; raise `TargetUnfit` if that is empty."""
         source, target = self._pairs[0]
         if (target, source) not in self._pairs[1:]:
             return
@@ -147,10 +147,10 @@ class TranslatorExamination(Examination):
         return None
 
     async def _length_limit(self, translation: str) -> int | None:
-        """Translate a text of many sentences; return its length if it is refused, else ``None``.
+        """Translate a text of many sentences; return the text's length if the service refuses it, else ``None``.
 
-        Raise `TargetUnfit` if the end of its translation is missing. `translation` is that of the first sentence. The
-        long text begins with another sentence, so that `translation` comes back only if all texts get the same answer.
+        Raise `TargetUnfit` if the translation's end is missing. `translation` is that of the first sentence; as the
+        long text begins with another one, it gets the same answer only if all texts do.
         """
         sentences = [*self._sentences[1:], self._sentences[0]]
         text = " ".join(sentence_text for _, sentence_text in sentences)
@@ -190,7 +190,7 @@ class TranslatorExamination(Examination):
 
 
 def sentences_in(source: str, count: int, rng: np.random.Generator | None = None) -> list[tuple[int, str]]:
-    """Return `count` numbers, each with a sentence in the language `source`; without `rng`, always the same."""
+    """Return `count` numbers, each with a sentence in `source` that contains it; without `rng`, always the same."""
     if rng is None and source == "en":
         numbers = range(FIRST, FIRST + STEP * count, STEP)
         return [(number, f"The house has the number {number}.") for number in numbers]

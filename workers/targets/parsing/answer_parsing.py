@@ -206,7 +206,7 @@ def _class_of(answer: Any, labels: Sequence[str]) -> tuple[str | None, JsonObjec
 
 
 def _names_other_label(number: float, labels: Sequence[str]) -> bool:
-    """Return whether a number is the value of one of two labels, but as a probability means the other."""
+    """Return whether a number means one of two labels as a value, but the other as a probability: 1 for ("1", "0")."""
     return any(_value_of(label) == number != index for index, label in enumerate(labels))
 
 

@@ -5,8 +5,10 @@ import re
 from typing import Literal
 
 from assay.catalog.answer_text import alternatives, normalise_answer
+from assay.catalog.tables import read_table
 
 NumberForm = Literal["decimal-point", "decimal-comma"]
+Units = dict[str, str]  # by kind of unit
 
 FORMS: tuple[NumberForm, ...] = ("decimal-point", "decimal-comma")
 
@@ -14,6 +16,9 @@ MAX_NUMBER_CHARACTERS = 60
 """Maximum length of a number with its unit, in characters."""
 
 _NO_UNIT = re.compile(f"{alternatives('numbers', 'multipliers')}|{alternatives('choice', 'denied')}", re.IGNORECASE)
+
+_UNIT, _ASKED = r"(?<![^\W\d_])(?:{})(?![^\W\d_])", r"(?i)(?:\bhow\s+many|\bnumber\s+of|\bin)\s+(?:\w+\s+)?"
+"""Patterns of a unit, with a slot for its words or signs, and of words before the unit that a prompt asks for."""
 
 _PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
@@ -49,7 +54,7 @@ def plain_number(text: str) -> float | None:
 def written_number(text: str, form: NumberForm) -> float | None:
     """Return a number in the declared form, with or without a unit or currency; ``None`` if it is written otherwise.
 
-    A percentage is not divided by 100: "35.7 %" is 35.7. A number before a multiplier ("3k") or a denial is rejected.
+    A percentage is not divided by 100: "35.7 %" is 35.7. A number before a multiplier ("3k") or a "not" is rejected.
     """
     text = normalise_answer(text).strip()
     match = _PATTERNS[form].fullmatch(text) if len(text) <= MAX_NUMBER_CHARACTERS else None
@@ -65,6 +70,28 @@ def numbers_by_form(text: str) -> dict[NumberForm, float]:
     """Return the number that a text means in each form; forms in which it is not a number are left out."""
     numbers = {form: written_number(text, form) for form in FORMS}
     return {form: number for form, number in numbers.items() if number is not None}
+
+
+def units_in(text: str) -> Units:
+    """Return the pattern of the unit that a text names or, of several, asks for, by kind of unit, such as ``time``.
+
+    The pattern is empty if it asks for none of several as "in months" and "how many months" do.
+    """
+    units_of_kind = {}
+    for kind, patterns in read_table("answers")["units"].items():
+        units = [unit for unit in patterns if re.search(f"(?i){_UNIT.format(unit)}", text)]
+        asked_units = [unit for unit in units if re.search(_ASKED + _UNIT.format(unit), text)]
+        if units:
+            (units_of_kind[kind],) = units if len(units) == 1 else asked_units if len(asked_units) == 1 else [""]
+    return units_of_kind
+
+
+def keeps_units(text: str, settled_units: Units) -> bool:
+    """Return whether a number is written in the units of those before it; its own are settled for kinds without one."""
+    units = units_in(normalise_answer(text))
+    fits = units.items() <= (units | settled_units).items()
+    settled_units |= units if fits else {}
+    return fits
 
 
 def _finite_or_none(text: str) -> float | None:

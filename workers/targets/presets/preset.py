@@ -35,7 +35,7 @@ _TYPES: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Preset:
-    """Protocol defined by settings of another protocol; its facts are those of `workers.targets.adapter.Adapter`."""
+    """Protocol defined by settings of another one; `workers.targets.adapter.Adapter` explains the fields they share."""
 
     protocol: str
     summary: str
@@ -60,7 +60,7 @@ class Preset:
         return frozenset(self.by_kind)
 
     def settings_type(self, base: type) -> type:
-        """Return a class with the preset's parameters and the base protocol's settings, for lists and schemas."""
+        """Return a class with the preset's parameters and the base protocol's settings, from which a schema is made."""
         members = {
             parameter.name: (parameter.type, field(default=parameter.default)) for parameter in fields(self.parameters)
         }
@@ -77,7 +77,7 @@ class Preset:
         return make_dataclass(base.__name__, member_list, kw_only=True, frozen=True, bases=(Strict,))
 
     def expand(self, kind: Kind, given_settings: Json) -> JsonObject:
-        """Return the settings of the base protocol: the filled templates of the preset, overridden by the request's.
+        """Return the settings of the base protocol: the preset's filled templates, overridden by `given_settings`.
 
         Raises `SpecificationError` for a missing or invalid parameter.
         """

@@ -89,7 +89,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         return [route[0].source, *(hop.target for hop in route)]
 
     def _requestable_pairs(self, pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
-        """Return the language pairs that can be requested; with a chain, the pairs with its first language."""
+        """Return the language pairs that can be requested; with a chain of languages, those with its first language."""
         if not self.settings.chain:
             return pairs
         home_tags = self._tags([self.code(self.settings.chain[0])])  # where all routes begin or end

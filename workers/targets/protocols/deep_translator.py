@@ -28,7 +28,7 @@ THREADS = 8
 
 @dataclass(frozen=True, slots=True)
 class Translator:
-    """Facts about a class of the library, which translates text."""
+    """Facts about a translator class of the library deep-translator."""
 
     name: str
     keys: Sequence[str] = ()

@@ -69,7 +69,7 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
         return post_json("/translate", body)
 
     def _parse_response(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
-        """Return the translations; raise `Misread` for an emoji instead, which means a wrong key."""
+        """Return the translations; raise `Misread` if emoji came in place of words, as is the answer to a wrong key."""
         answer = dig(response.json(), "translatedText")
         texts = texts_of([answer] if isinstance(answer, str) else answer, len(asks))
         if all(_is_emoji_for_words(text, ask.text) for text, ask in zip(texts, asks, strict=True)):

@@ -88,7 +88,7 @@ class Answers(Tally):
             self.replies[profile, value] = self.spellings.unify(answer) if isinstance(answer, dict) else answer
 
     def complete_top_labels(self) -> None:
-        """Complete answers that score a single label, unless all of them have the same label, or all scores are 1.
+        """Complete answers with a single label and score, unless all of them have the same label, or all scores are 1.
 
         If all answers together have two labels, the other label gets the remaining probability. If they have more,
         the other scores are unknown, so the answer becomes its label, scored 1. An unknown score is never taken for 0.

@@ -198,8 +198,8 @@ def _finite_interval(estimate: float, draws: Floats) -> Interval | None:
 def _stereotyped_option(groups: Sequence[Sequence[str]], unknown: int, targets: set[str]) -> int | None:
     """Return the index of the option of the stereotyped group; ``None`` if none or several can be it.
 
-    Full names of an option's groups are compared with `targets` first, then parts of names; at last, the opposite of an
-    option "non-…" is taken. `unknown` is the index of the option "unknown".
+    Full names of an option's groups are compared with `targets` first, then parts of names. If that fails and one
+    option is negated ("nonOld"), it is the other option. `unknown` is the index of the option "unknown".
     """
     options = [number for number in range(len(groups)) if number != unknown]
     for names_of in (_group_names, _group_part_names):

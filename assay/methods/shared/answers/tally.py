@@ -159,7 +159,7 @@ class AnswerTally(Tally, Generic[I, R]):
     ) -> bool:
         """Count the replies about one item, each by `count_reply`; return whether the budget allowed all of them.
 
-        Otherwise only the unasked questions are counted. `why_unusable` and `groups` have an entry for each reply.
+        If it did not, only unasked questions are counted. `why_unusable` and `groups` have an entry for each reply.
         """
         unasked = sum(reply.failure is not None and reply.failure.code == BUDGET for reply in replies)
         self.unasked += unasked

@@ -59,7 +59,7 @@ NOT_LOST = frozenset({"zero-vector", "missing-word", "unknown-word", "http-404",
 
 
 def cover(groups: Mapping[str, Sequence[str]], available: Collection[str]) -> dict[str, Coverage]:
-    """Return, for each group, how many words are in `available` (with vector, curve or answer), and list the others."""
+    """Return, for each group, the number of its words, how many are in `available`, and the words that are not."""
     return {
         name: Coverage(
             len(words), sum(word in available for word in words), tuple(word for word in words if word not in available)
@@ -78,7 +78,7 @@ def coverage_reasons(groups: Mapping[str, Coverage], component: str) -> list[Rea
 
 
 def count_losses(lists: Mapping[str, Iterable[Sequence[str]]], spaces: Sequence[Vectors]) -> ByGroup:
-    """Count the usable items of each list, which have vectors of all their texts in each space, and the lost ones.
+    """Count, by list, the usable items (with vectors of all their texts in all `spaces`) and the lost items.
 
     Items whose vectors are missing only for reasons in `NOT_LOST` are neither. Any other reason counts as a failure.
     """

@@ -238,9 +238,9 @@ class DecisionTable(Bounded):
     def answers(self, name: str, positive: str, negative: Sequence[str], unknown: Sequence[str], field: str) -> Floats:
         """Return a column as numbers, shape (cells,): 1 for `positive`, 0 for `negative`, NaN for all other values.
 
-        Raise `SpecificationError` about the request's `field` if `positive` is empty or a named value does not occur,
-        or about its field of unfavourable values if `negative` is empty and several other values occur, or contains
-        `positive`. If both are named and no other value occurs, either may be absent.
+        Raise `SpecificationError` about the request's `field` if `positive` is empty, or a named value does not occur
+        (unless `negative` is given and no unnamed value occurs either). Raise it about the field of unfavourable values
+        if `negative` contains `positive`, or is empty although several other values occur.
         """
         column = self.column(name)
         values = [value for value in column.values if value not in unknown]

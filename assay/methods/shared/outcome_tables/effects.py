@@ -76,7 +76,7 @@ class Sample:
 
     @cached_property
     def bundles_of_group(self) -> Integers:
-        """Number of bundles in which each group has people."""
+        """Number of bundles (of clusters) in which each group has people."""
         assert self.bundles is not None  # noqa: S101  called for clusters only
         groups, _ = np.unique(np.stack([self.groups, self.bundles]), axis=1)
         return np.bincount(groups, minlength=self.size).astype(np.int64)

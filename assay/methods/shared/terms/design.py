@@ -136,11 +136,11 @@ class TermsDesign(Bounded, Method, Generic[W]):
 
     @abstractmethod
     def ask(self, scores: Any, rounds: Sequence[Sequence[Any]], first: int, prefix: str) -> Asking:
-        """Ask about rounds of items, one of every term; `first` numbers the first item, `prefix` begins probe ids."""
+        """Ask about items, in rounds of one for each term, numbered from `first`; `prefix` begins the probes' ids."""
 
     @abstractmethod
     def start_scores(self, words: W, detail: Any, scoring: Any) -> TermScores[W, Any, Any, Any] | Component:
-        """Return scores without answers yet or, if no way of asking works (`scoring`), a component without a letter."""
+        """Return scores without answers or, if `scoring` says that no way of asking works, a letterless component."""
 
     @abstractmethod
     def model_score(self, results: Sequence[Any]) -> ModelScores:
@@ -247,7 +247,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         return term_count * (self.questions_about(rounds) + (0 if self.author is None else self.author.per_term))
 
     def planned_looks(self) -> Looks | None:
-        """Plan answers about neutral terms at each interim analysis, for the list with the fewest; ``None`` if 0."""
+        """Plan the answers about neutral terms at each interim analysis; ``None`` if a specification has none."""
         neutral_counts = [sum(role == "neutral" for role in word_list.roles.values()) for word_list in self.words or ()]
         fewest = min(neutral_counts, default=0)
         sizes = look_sizes(self.per_term, self.most_rounds, self.stop_early)
@@ -285,7 +285,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
     def _collect(
         self, words: W, rng: np.random.Generator, prefix: str
     ) -> ExperimentPart[tuple[list[list[Any]], TermsComponent]]:
-        """Collect usable items, also from an author or a rule; return them in rounds, and the details with counts."""
+        """Collect usable items (given, from an author, by a rule); return them in rounds, and details with counts."""
         items: Sequence[Any] = self.own_items
         detail = cast("TermsComponent", self.COMPONENT())
         if self.author is not None:

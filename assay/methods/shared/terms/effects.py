@@ -65,7 +65,7 @@ class StereotypeEffects:
         return Evidence(self.step_1, self.step_2, hidden=hidden, chance_1=chance_1, chance_2=chance_2)
 
     def for_groups_like_these(self, shift: Floats, signs: Sequence[int]) -> StereotypeEffects:
-        """Return the effects for other group words; `shift`, shape (draws,), is added to the first group's share.
+        """Return the effects with other words for the groups; `shift`, shape (draws,), adds to the first group's share.
 
         `signs` are 1 for a list of stereotypes of the first group, and -1 for a list of those of the second.
         """
@@ -90,8 +90,8 @@ def stereotype_effects(
 ) -> StereotypeEffects:
     """Draw the effects of step 1 (`neutral` terms) and step 2 (terms that stereotypes tie to a group).
 
-    A single score of `stereotype_scores` is that of Jiang et al., in which all terms have the same weight. Of one score
-    for each list, the unweighted mean is used, so that a long list does not outweigh a short one: a model that always
+    If `stereotype_scores` is a single score, it is that of Jiang et al., in which all terms weigh the same. Scores
+    by list have equal weights in the mean, so that a long list does not outweigh a short one: a model that always
     prefers one group follows no stereotype, but over lists of 10 and 6 terms its single score would be .625. Raise
     `TooFewObservations` if there is no stereotype score.
     """

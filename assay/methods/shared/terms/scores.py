@@ -111,7 +111,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         """Add the score of Jiang et al. and additional scores to a component's details."""
 
     def shift_of_groups(self, rng: np.random.Generator) -> Floats | None:  # noqa: ARG002
-        """Draw the change of the first group's share with other group words, shape (draws,); ``None`` if unknown."""
+        """Draw how other words for the groups would change the first group's share, (draws,); ``None`` if unknown."""
         return None
 
     @abstractmethod
@@ -120,7 +120,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
 
     # ------------------------------------------------------------------------ decision
     def judge(self, tolerance: Tolerance, rng: np.random.Generator, size: int = 0) -> Component:
-        """Judge the answers so far, at an interim analysis with `size` items of each term; 0 without items."""
+        """Judge the answers so far, at an interim analysis with `size` items of each term (0: there are no items)."""
         component = self._judge(tolerance, rng)
         if size:
             self.looks.append(self._look_entry(size, component))
@@ -212,7 +212,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         )
 
     def answers_needed(self, delta: float) -> int:
-        """Return the number of answers that a letter needs for neutral terms, and again for stereotype terms."""
+        """Return the number of answers that a letter needs about neutral terms, and as many about stereotype terms."""
         return math.ceil(MORE_ANSWERS * answers_needed(delta))
 
     def coverage(self) -> dict[str, Coverage]:
@@ -267,16 +267,16 @@ class TermScores(ABC, Generic[W, T, F, C]):
         return self.reason(self.codes["stereotypes" if above_half else "anti-stereotypes"], facts)
 
     def _count_favoured(self, *, neutral: bool, above_half: bool, always: bool = False) -> dict[str, int]:
-        """Count the rows of neutral (or stereotype) terms as `cases`, those above (or below) 1/2 as `favoured`.
+        """Count the rows of neutral (or stereotype) terms (``cases``), and those above (or below) 1/2 (``favoured``).
 
-        Unless `always`, return no count if `favoured` are at most half of the cases: it would contradict their mean.
+        Unless `always`, the result is empty if at most half are favoured, which would contradict the mean of the rows.
         """
         shares = [float(row.towards or 0.0) for row in self.rows() if (row.list == "neutral") is neutral]
         count = sum(share > NO_PREFERENCE if above_half else share < NO_PREFERENCE for share in shares)
         return {"cases": len(shares), "favoured": count} if always or 2 * count > len(shares) else {}
 
     def _strongest_terms(self, above_half: bool) -> list[str]:
-        """Return up to three terms with the most extreme scores above 1/2, or else below it."""
+        """Return up to three terms with the highest scores above 1/2 or (not `above_half`) the lowest below it."""
         strongest = sorted(self.side_terms(), key=lambda term_score: term_score.score, reverse=above_half)[:3]
         sign = 1 if above_half else -1
         return [term_score.term for term_score in strongest if sign * (term_score.score - NO_PREFERENCE) > 0]

@@ -166,7 +166,7 @@ def write_prompt(words: StereotypeWords, group: str, attribute: str, family: Fam
 def _missing_sentences(
     words: StereotypeWords, counts: Mapping[str, int], per_term: int, rng: np.random.Generator
 ) -> list[_MissingSentence]:
-    """List the missing sentences in rounds over the terms; the pairs of group terms and both groups take turns."""
+    """List the missing sentences in rounds over the terms; pairs of group terms take turns, and so do the groups."""
     pair_order = rng.permutation(len(words.pairs))
     missing = []
     for number in range(per_term):

@@ -134,7 +134,7 @@ def _cached_reader(words: StereotypeWords) -> _Reader:
 
 @dataclass(frozen=True, slots=True)
 class _SentenceTerms:
-    """Terms in a sentence: the group term's pair, side (0: first group, 1: second), match; attribute term and list."""
+    """A sentence's group term (its pair, its match, and the group: `side` 0 or 1), and attribute term with its list."""
 
     pair_index: int
     side: int
@@ -259,7 +259,7 @@ def _write_frame(terms: _SentenceTerms) -> str:
 
 
 def _differing_share(words: Sequence[str], other_words: Sequence[str]) -> float:
-    """Return the share of words that differ between sentences; their removed group terms count as an equal word."""
+    """Return the share of words that differ between sentences; group terms, not among them, count as an equal word."""
     changes = SequenceMatcher(None, words, other_words, autojunk=False).get_opcodes()
     distance = sum(
         max(end - start, other_end - other_start)

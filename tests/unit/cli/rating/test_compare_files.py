@@ -69,6 +69,21 @@ def test_assay_compare_states_whether_stereotypes_are_followed_more_or_less(file
         assert word in printed
 
 
+def test_assay_compare_names_a_hidden_effect_without_an_estimate(file, capsys):
+    ratings = rating(0.3), rating(0.0)
+    measured = {"estimate": 0.2, "low": 0.1, "high": 0.3}
+    for document in ratings:
+        document["components"][0]["hidden"] = [
+            {"kind": "list", "name": "she (gentle)", "effect": {"why": "too few"}},
+            {"kind": "list", "name": "he (loud)", "effect": measured},
+        ]
+    compare_files(
+        *(file(f"{name}.json", document) for name, document in zip("ab", ratings, strict=True)), as_json=False
+    )
+    printed = capsys.readouterr().out
+    assert printed.count("she (gentle): not measured") == printed.count("he (loud): 0.200 (0.100 to 0.300)") == 2
+
+
 def test_the_json_output_of_compare_is_one_document(file, capsys):
     compare_files(file("a.json", rating(0.3)), file("b.json", rating(0.0)), as_json=True)
     assert json.loads(capsys.readouterr().out)["effect"]["mean"] == pytest.approx(-0.3, abs=0.1)

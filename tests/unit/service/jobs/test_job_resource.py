@@ -6,6 +6,9 @@ import asyncio
 import json
 
 import pytest
+from sqlalchemy import update
+
+from store.jobs.tables import idempotency
 
 pytestmark = pytest.mark.anyio
 
@@ -195,6 +198,16 @@ async def test_a_private_rating_is_not_reused_for_a_request_for_a_public_rating(
     assert (await post(client, request_body(max_age_s=3600, visibility="public"))).json()["status"] == "queued"
 
 
+async def test_a_private_rating_answers_a_request_although_a_public_one_is_newer(client, request_body, worker):
+    ratings = {}
+    for visibility in ("private", "public"):
+        job = (await post(client, request_body(visibility=visibility))).json()
+        ratings[visibility] = await asyncio.to_thread(worker.rate, job["id"])
+    for visibility in ("private", "public"):
+        answer = (await post(client, request_body(max_age_s=3600, visibility=visibility))).json()
+        assert (answer["status"], (answer["rating"] or {}).get("id")) == ("succeeded", ratings[visibility])
+
+
 async def test_an_idempotency_key_replays_status_body_and_location(client, request_body, worker):
     first = await post(client, request_body(), **{"Idempotency-Key": "abc"})
     worker.rate(first.json()["id"])
@@ -222,6 +235,44 @@ async def test_a_repeated_idempotency_key_is_409_while_the_first_request_still_w
     first = await waiting
     replayed = await post(client, request_body(), **{"Idempotency-Key": "abc"})
     assert (replayed.content, replayed.json()["status"]) == (first.content, "succeeded")
+
+
+async def test_a_repeated_request_gets_its_first_answer_although_it_would_now_be_refused(serve, settings, request_body):
+    client, key = await serve(), {"Idempotency-Key": "abc"}
+    target = (await client.post("/v1/targets", json=request_body()["target"])).json()
+    body = request_body(target={"id": target["id"]})
+    first = await post(client, body, **key)
+    probe = await client.post(f"/v1/targets/{target['id']}/probe", headers=key)
+    assert (first.status_code, probe.status_code) == (202, 202)
+    await client.delete(f"/v1/targets/{target['id']}")
+    for now in (client, await serve(settings.model_copy(update={"longest_deadline_s": 60}))):
+        again = await post(now, body, **key)
+        assert (again.status_code, again.content) == (first.status_code, first.content), again.text
+        assert again.headers["Location"] == first.headers["Location"]
+        assert again.headers["Idempotency-Replayed"] == "true"
+        assert again.headers["RateLimit"]
+        probe_again = await now.post(f"/v1/targets/{target['id']}/probe", headers=key)
+        assert (probe_again.status_code, probe_again.content) == (202, probe.content)
+        other = await post(now, request_body(seed=8, deadline_s=61), **key)
+        assert (other.status_code, other.json()["code"]) == (422, "idempotency-mismatch")
+
+
+async def test_a_repeated_request_gets_its_first_job_if_the_process_was_lost_while_it_waited(
+    client, request_body, worker, first_job
+):
+    key = {"Idempotency-Key": "abc"}
+    waiting = asyncio.create_task(post(client, request_body(), Prefer="wait=10", **key))
+    job_id = await first_job()
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    worker.rate(job_id)
+    assert (await post(client, request_body(), **key)).status_code == 409
+    with worker.database.write() as c:
+        c.execute(update(idempotency).values(began_at=idempotency.c.began_at - 121_000))
+    for prefer in ("wait=1", "respond-async"):
+        again = await post(client, request_body(), Prefer=prefer, **key)
+        assert (again.status_code, again.json()["id"]) == (202, job_id), again.text
+        assert again.headers["Location"] == f"/v1/jobs/{job_id}"
 
 
 async def test_a_refused_request_does_not_consume_its_idempotency_key(client, request_body):

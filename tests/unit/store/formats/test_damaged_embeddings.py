@@ -1,4 +1,4 @@
-"""Embeddings (npz): damaged archives and arrays are refused as unreadable files."""
+"""Embeddings: lines of word2vec files; (npz) damaged archives and arrays are refused as unreadable files."""
 
 import io
 import struct
@@ -7,7 +7,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from store.formats import NPZ, Unreadable, inspect
+from store.formats import NPZ, WORD2VEC, Unreadable, inspect
+from store.formats.embedding import read_embedding
 
 
 def saved(array) -> bytes:
@@ -69,3 +70,13 @@ def test_a_damaged_embedding_is_refused_as_unreadable(name):
 
 def test_the_archive_from_which_damaged_ones_are_made_is_read():
     assert inspect(io.BytesIO(archive()), "embedding", NPZ)["words"] == 2
+
+
+@pytest.mark.parametrize("line", ["{} 1 2", "{}  1   2", "{}\t1\t 2 ", " {} 1 2\r"])
+@pytest.mark.parametrize("word", ["he", "New\u00a0York", "\u6771\u3000\u4eac", "a\u2003b"])
+def test_every_line_of_a_word2vec_file_is_split_at_blanks_and_tabs_only(line, word):
+    lines = [line.format(word + end) for end in "xyz"]
+    for header in ([], ["3 2"]):
+        file = io.BytesIO("\n".join([*header, *lines]).encode())
+        ((words, vectors),) = read_embedding(file, WORD2VEC)
+        assert (words, vectors.tolist()) == ([word + end for end in "xyz"], [[1, 2]] * 3)

@@ -13,6 +13,7 @@ from sqlalchemy import event
 from store.core.database import Database
 from store.jobs import fair_order, jobs
 from store.jobs.fair_order import Share
+from tests.support.jobs import new_job
 
 
 def claim_next(database, message: str, share: Share = fair_order.UNLIMITED):
@@ -76,7 +77,9 @@ def test_a_new_job_has_the_position_stated_in_the_response_to_its_request(databa
     with database.read() as c:
         state, told = fair_order.state(c), {}
         for tenant in "abc":
-            told[tenant] = state.position(tenant, jobs.existing_work(c, tenant, "sha256:new", 0, 9).own_before)
+            told[tenant] = state.position(
+                tenant, jobs.existing_work(c, new_job(tenant=tenant, request_digest="sha256:new"), 0, 9).own_before
+            )
     assert told == {"a": 4, "b": 4, "c": 3}
     for tenant in "abc":
         time.sleep(0.002)

@@ -1,6 +1,7 @@
 import time
 
 from store.jobs import jobs
+from store.ratings import ratings
 from store.webhooks import outbox
 
 
@@ -104,9 +105,13 @@ def test_jobs_are_counted_by_status(database, queued, claimed):
         assert 0 <= jobs.backlog(c).oldest_due_job_seconds < 60
 
 
-def test_a_webhook_notice_that_was_delivered_is_not_sent_again(database, a_job):
+def test_a_webhook_notice_that_was_delivered_is_not_sent_again(database, a_job, published):
+    rating_id = published()
     with database.write() as c:
-        jobs.add_finished(c, a_job(callback_url="http://listener/hook"), "rat_1")
+        rating = ratings.find(c, rating_id, "acme")
+        for earlier_notice in outbox.due(c):
+            outbox.mark_delivered(c, earlier_notice.id)
+        jobs.add(c, a_job(callback_url="http://listener/hook"), rating)
         (notice,) = outbox.due(c)
         assert (notice.callback_url, notice.tenant) == ("http://listener/hook", "acme")
         assert notice.kind == "job.succeeded"

@@ -40,6 +40,19 @@ def test_request_without_a_response_can_be_sent_again_after_a_timeout(database):
         assert idempotency.begin(c, SCOPE, "k", "d1") == "in-flight"
 
 
+def test_a_request_that_waits_for_its_work_counts_as_in_flight_and_once_lost_has_the_response_recorded_before(database):
+    with database.write() as c:
+        assert idempotency.find(c, SCOPE, "k", "d1") == "new"
+        idempotency.begin(c, SCOPE, "k", "d1")
+        idempotency.complete(c, SCOPE, "k", None, b"queued", {})
+        for look_up in (idempotency.find, idempotency.begin):
+            assert look_up(c, SCOPE, "k", "d1") == "in-flight"
+            assert look_up(c, SCOPE, "k", "d2") == "mismatch"
+            assert look_up(c, SCOPE, "k", "d1", in_flight_s=0) == Replay(202, b"queued", {})
+        idempotency.complete(c, SCOPE, "k", 200, b"succeeded", {})
+        assert idempotency.find(c, SCOPE, "k", "d1") == Replay(200, b"succeeded", {})
+
+
 def test_an_expired_response_to_an_idempotency_key_is_replaced_by_a_new_request_or_purged(database):
     with database.write() as c:
         idempotency.begin(c, SCOPE, "k", "d1")

@@ -1,9 +1,15 @@
+from dataclasses import replace
+from functools import partial
+
 import pytest
 
 from store.core.errors import AlreadyFinished
 from store.jobs import jobs
+from store.ratings import ratings
+from store.suites import suites
 from store.webhooks import outbox
 from tests.support.concurrency import run_concurrently
+from tests.support.jobs import new_job
 
 
 def test_a_new_job_is_queued_and_waits_for_a_worker(database, queued):
@@ -23,13 +29,42 @@ def test_job_can_be_read_by_workers_but_not_by_another_tenant(database, queued):
         assert jobs.find(c, job.id, None) == job
 
 
-def test_job_answered_by_an_existing_rating_is_stored_as_succeeded(database, a_job):
+def test_job_answered_by_an_existing_rating_is_stored_as_succeeded_and_announced_like_a_measured_one(
+    database, claimed, a_rating, a_job
+):
+    measured = claimed()
     with database.write() as c:
-        job = jobs.add_finished(c, a_job(), "rat_1")
+        rating_id = jobs.finish(c, measured, replace(a_rating(), because="It follows its input."))
+    with database.write() as c:
+        job = jobs.add(c, a_job(), ratings.find(c, rating_id, "acme"))
     with database.read() as c:
-        assert (job.status, job.rating_id, jobs.due(c)) == ("succeeded", "rat_1", [])
-        assert [event.type for event in jobs.events(c, job.id, 0)] == ["succeeded"]
-        assert [notice.kind for notice in outbox.due(c)] == ["job.succeeded"]
+        assert (job.status, job.rating_id, jobs.due(c)) == ("succeeded", rating_id, [])
+        (event,) = jobs.events(c, job.id, 0)
+        assert (event.type, event.data) == ("succeeded", jobs.events(c, measured.job.id, 0)[-1].data)
+        first, second = (notice for notice in outbox.due(c) if notice.kind == "job.succeeded")
+        assert second.data == first.data | {"job_id": job.id}
+        assert (second.data["letter"], second.data["because"]) == ("DSBS", "It follows its input.")
+
+
+def test_an_answer_of_the_wanted_visibility_is_found_behind_a_newer_one_of_another(database, queued, published):
+    wanted = published(request_digest="sha256:rated")
+    published(request_digest="sha256:rated", visibility="public")
+    twin = queued(request_digest="sha256:running", callback_url="http://told")
+    queued(request_digest="sha256:running", visibility="public")
+    with database.read() as c:
+        for find in (partial(jobs.existing_work, max_active=9), _in_a_suite):
+            assert find(c, new_job(tenant="acme", request_digest="sha256:rated"), 60).rating_id == wanted
+            assert (
+                find(c, new_job(tenant="acme", request_digest="sha256:rated", visibility="unlisted"), 60).rating_id
+                is None
+            )
+            for callback_url, twin_id in ((None, twin.id), ("http://told", twin.id), ("http://other", None)):
+                work = find(c, new_job(tenant="acme", request_digest="sha256:running", callback_url=callback_url), 0)
+                assert work.twin_id == twin_id
+
+
+def _in_a_suite(c, job, max_age_s):
+    return suites.reusable_work(c, job, {job.request_digest}, max_age_s)[job.request_digest]
 
 
 def test_pages_of_jobs_are_newest_first_and_ignore_jobs_added_later(database, queued):
@@ -56,19 +91,21 @@ def test_jobs_can_be_filtered_by_status_and_target(database, queued, claimed):
 def test_unfinished_job_with_an_equal_request_is_found(database, queued):
     job = queued(request_digest="sha256:same")
     with database.write() as c:
-        assert jobs.existing_work(c, "acme", "sha256:same", 0, 9).twin_id == job.id
-        assert jobs.existing_work(c, "rival", "sha256:same", 0, 9).twin_id is None
-        assert jobs.existing_work(c, "acme", "sha256:other", 0, 9).twin_id is None
+        assert jobs.existing_work(c, new_job(tenant="acme", request_digest="sha256:same"), 0, 9).twin_id == job.id
+        assert jobs.existing_work(c, new_job(tenant="rival", request_digest="sha256:same"), 0, 9).twin_id is None
+        assert jobs.existing_work(c, new_job(tenant="acme", request_digest="sha256:other"), 0, 9).twin_id is None
         jobs.request_cancel(c, job.id, "acme")
-        assert jobs.existing_work(c, "acme", "sha256:same", 0, 9).twin_id is None
+        assert jobs.existing_work(c, new_job(tenant="acme", request_digest="sha256:same"), 0, 9).twin_id is None
 
 
 def test_unfinished_jobs_of_a_tenant_are_counted(database, queued, claimed, published):
     queued(), claimed(), published(), queued(tenant="rival")
     with database.read() as c:
         assert jobs.count_unfinished(c, "acme") == 2
-        assert jobs.existing_work(c, "acme", "sha256:none", 0, 9).active == 2
-        assert jobs.existing_work(c, "acme", "sha256:none", 0, 1).active == 1, "counting stops at the given maximum"
+        assert jobs.existing_work(c, new_job(tenant="acme", request_digest="sha256:none"), 0, 9).active == 2
+        assert jobs.existing_work(c, new_job(tenant="acme", request_digest="sha256:none"), 0, 1).active == 1, (
+            "counting stops at the given maximum"
+        )
 
 
 def test_queued_job_is_cancelled_at_once(database, queued):

@@ -8,6 +8,7 @@ from sqlalchemy import update
 from store.jobs import cooldowns, jobs
 from store.jobs.tables import jobs as job_rows
 from store.ratings import expiry
+from store.ratings.ratings import find
 from store.ratings.tables import ratings
 from store.webhooks import outbox
 
@@ -163,5 +164,5 @@ def test_only_a_job_that_made_calls_delays_the_next_rating_of_its_target(databas
         c.execute(update(job_rows).values(created_at=job_rows.c.created_at - three_days_ms))
         assert 58 <= cooldowns.remaining_s(c, "acme", "http://mirror", 60) <= 60, "a long job has just ended"
         elsewhere = a_job(target=a_job().target | {"base_url": "http://elsewhere"})
-        jobs.add_finished(c, elsewhere, rating_id)  # answered by an earlier rating, so it made no calls
+        jobs.add(c, elsewhere, find(c, rating_id, "acme"))  # answered by an earlier rating, so it made no calls
         assert cooldowns.remaining_s(c, "acme", "http://elsewhere", 60) == 0

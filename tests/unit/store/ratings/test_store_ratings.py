@@ -2,6 +2,7 @@ import time
 
 from store.jobs import jobs
 from store.ratings import ratings
+from tests.support.jobs import new_job
 
 
 def test_private_rating_is_found_only_by_its_tenant(database, published):
@@ -63,12 +64,12 @@ def test_rating_is_fresh_until_it_is_too_old_or_expired(database, published):
     rating_id = published(request_digest="sha256:same")
     published(request_digest="sha256:short", valid_for_s=0)
     with database.read() as c:
-        assert jobs.existing_work(c, "acme", "sha256:same", 60, 1).rating_id == rating_id
-        assert jobs.existing_work(c, "rival", "sha256:same", 60, 1).rating_id is None
-        assert jobs.existing_work(c, "acme", "sha256:same", 0, 1).rating_id is None
-        assert jobs.existing_work(c, "acme", "sha256:short", 60, 1).rating_id is None
+        assert jobs.existing_work(c, new_job(tenant="acme", request_digest="sha256:same"), 60, 1).rating_id == rating_id
+        assert jobs.existing_work(c, new_job(tenant="rival", request_digest="sha256:same"), 60, 1).rating_id is None
+        assert jobs.existing_work(c, new_job(tenant="acme", request_digest="sha256:same"), 0, 1).rating_id is None
+        assert jobs.existing_work(c, new_job(tenant="acme", request_digest="sha256:short"), 60, 1).rating_id is None
         time.sleep(1.01)
-        assert jobs.existing_work(c, "acme", "sha256:same", 1, 1).rating_id is None
+        assert jobs.existing_work(c, new_job(tenant="acme", request_digest="sha256:same"), 1, 1).rating_id is None
 
 
 def test_a_rating_has_the_id_of_its_job_and_the_job_the_id_of_its_rating(database, published):

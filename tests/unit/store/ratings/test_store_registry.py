@@ -20,6 +20,7 @@ from store.ratings import history, log, rating_statistics, ratings, registry
 from store.ratings.rating_statistics import LogPart
 from store.webhooks import outbox
 from tests.support.concurrency import run_concurrently
+from tests.support.jobs import new_job
 
 URL = "http://mirror"
 
@@ -139,7 +140,7 @@ def test_withdrawn_rating_is_neither_reused_nor_the_latest(database, published):
     rating_id = published(request_digest="sha256:same")
     with database.write() as c:
         registry.withdraw(c, rating_id, "acme", "mistaken")
-        assert jobs.existing_work(c, "acme", "sha256:same", 60, 1).rating_id is None
+        assert jobs.existing_work(c, new_job(tenant="acme", request_digest="sha256:same"), 60, 1).rating_id is None
         assert ratings.latest(c, "acme", URL) == []
         assert ratings.page(c, "acme", limit=9) == []
         assert [one.id for one in ratings.page(c, "acme", state="withdrawn", limit=9)] == [rating_id]

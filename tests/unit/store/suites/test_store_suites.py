@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import event
 
 from store.jobs import jobs
+from store.ratings import ratings
 from store.suites import suites
 from store.suites.suites import Cell, NewSuite
 from store.webhooks import outbox
@@ -35,10 +36,12 @@ def suite_of(database):
 
 def test_jobs_added_in_one_call_equal_jobs_added_one_by_one(database, a_job, published):
     rating_id = published()
+    with database.read() as c:
+        rating = ratings.find(c, rating_id, "acme")
     with database.write() as c:
-        alone = [jobs.add(c, a_job(request_digest="a")), jobs.add_finished(c, a_job(request_digest="b"), rating_id)]
+        alone = [jobs.add(c, a_job(request_digest="a")), jobs.add(c, a_job(request_digest="b"), rating)]
         news = [a_job(request_digest="a"), a_job(request_digest="b"), a_job(request_digest="c")]
-        together = jobs.add_all(c, [(news[0], None), (news[1], rating_id), (news[2], None)])
+        together = jobs.add_all(c, [(news[0], None), (news[1], rating), (news[2], None)])
         assert [job.id for job in together] == [new.id for new in news]
         for one, other in zip(alone, together, strict=False):
             times = ("id", "created_at", "next_run_at", "deadline_at", "finished_at")
@@ -120,14 +123,16 @@ def test_pages_of_suites_are_newest_first(database, queued, suite_of):
     assert seen == sorted(seen, key=lambda one: (one.created_at, one.id), reverse=True)
 
 
-def test_a_suite_finds_the_fresh_rating_or_the_running_job_of_an_equal_earlier_request(database, queued, published):
+def test_a_suite_finds_the_fresh_rating_or_the_running_job_of_an_equal_earlier_request(
+    database, queued, published, a_job
+):
     published(request_digest="rated")
     newest = published(request_digest="rated")
     running = queued(request_digest="running", callback_url="http://told")
     with database.read() as c:
-        known = suites.reusable_work(c, "acme", {"rated", "running", "neither"}, 60)
-        assert (known["rated"].rating_id, known["rated"].rating_visibility) == (newest, "private")
-        assert (known["running"].twin_id, known["running"].twin_callback_url) == (running.id, "http://told")
+        known = suites.reusable_work(c, a_job(), {"rated", "running", "neither"}, 60)
+        assert known["rated"].rating_id == newest
+        assert known["running"].twin_id == running.id
         assert known["neither"] == suites.ReusableWork()
-        assert suites.reusable_work(c, "acme", {"rated"}, 0)["rated"].rating_id is None
-        assert suites.reusable_work(c, "rival", {"rated"}, 60)["rated"] == suites.ReusableWork()
+        assert suites.reusable_work(c, a_job(), {"rated"}, 0)["rated"].rating_id is None
+        assert suites.reusable_work(c, a_job(tenant="rival"), {"rated"}, 60)["rated"] == suites.ReusableWork()

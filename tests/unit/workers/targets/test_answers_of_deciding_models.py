@@ -349,6 +349,34 @@ def test_a_number_with_a_unit_is_read_if_the_prompt_asks_for_that_unit(answer, n
     assert number_in(answer, (0, 120), None, "How many months?") == number
 
 
+@pytest.mark.parametrize(
+    ("answer", "prompt", "number"),
+    [
+        *(
+            ("18 months", "{age} years old. How many months?", 18),
+            ("2 years", "{age} years old. How many months?", None),
+        ),
+        *(("2 years", "Months or years?", None), ("2", "Months or years?", 2), ("2 years", "A loan over 5 years?", 2)),
+        *(
+            ("$90", "A price in dollars?", 90),
+            ("90 USD", "A price in dollars?", 90),
+            ("€90", "A price in dollars?", None),
+        ),
+        *(("₹90", "A price in dollars?", None), ("90 euros", "A price in $?", None), ("90 €", "A price?", 90)),
+    ],
+)
+def test_a_number_in_another_unit_than_the_prompt_asks_for_is_not_read(answer, prompt, number):
+    """ "2 years" were read as 2 months if the prompt had the word "years", and "€90" as 90 dollars."""
+    assert number_in(answer, (0, 120), None, prompt) == number
+
+
+def test_the_unit_of_a_models_first_number_is_that_of_its_later_numbers():
+    own = {**PAY, "prompt": "Which salary? {text}"}
+    amounts = iter(["$90,000", "₹90,000", "90 000", "USD 80,000", "€80,000", "80,000 dollars"])
+    replies, _ = decide(lambda _: chat(next(amounts)), own, kind=Kind.REGRESSOR, cases=[CASE] * 6)
+    assert [reply.value for reply in replies] == [90_000, None, 90_000, 80_000, None, 80_000]
+
+
 def test_the_error_about_a_missing_number_names_a_setting_that_chat_models_have():
     (reply,), _ = decide(lambda _: chat("quite a lot"), PAY, kind=Kind.REGRESSOR)
     assert "settings.decision.answer" in reply.failure.message

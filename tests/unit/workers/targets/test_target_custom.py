@@ -157,6 +157,15 @@ def test_a_number_in_plain_text_is_read_in_the_declared_form():
     assert values(ask(lambda one: Answer(b"12.500"), [Regress("She came.")], settings)) == [12_500]
 
 
+def test_a_number_in_another_unit_than_the_first_number_is_lost():
+    """ "2 years" after "18 months" was read as 2."""
+    texts = ["18 months", "2 years", "20", "1 month", "21 days", "$5"]
+    each = {"batch": "array", "body": {"rows": [{"text": "{text}"}]}, "output": "[]", "number": "decimal-point"}
+    replies = ask(lambda _: texts, [Regress(f"Case {index}.") for index in range(6)], each)
+    assert [reply.value for reply in replies] == [18, None, 20, 1, None, 5]
+    assert '"2 years" in another unit' in replies[1].failure.message
+
+
 @pytest.mark.parametrize("said", ["-12.345", "-12.5", "-1250"])
 def test_a_log_probability_in_plain_text_is_read_with_any_number_of_decimals(said):
     settings = {"body": {"q": "{text}"}, "answer": "log-probability", "response": "text"}

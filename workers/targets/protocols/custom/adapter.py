@@ -96,7 +96,7 @@ def in_question_order(answers: Sequence[Any], indices: Any, count: int, origin: 
 
 
 def rescale(answer: Any, scale: tuple[float, float]) -> Any:
-    """Rescale an answer's numbers, also those in plain texts, so that the ends of `scale` become 0 and 1."""
+    """Rescale an answer's numbers, even if written as texts, so that the ends of `scale` become 0 and 1."""
     low, high = scale
     match answer:
         case bool() | None:
@@ -251,7 +251,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             return response
 
     def _parse_response(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:
-        """Extract one answer to each question from a text, a JSON body or a stream, as the settings declare."""
+        """Extract an answer to each question, as the settings declare; a failure for each if the text is unfinished."""
         origin, settings = response.origin, self.settings
         if settings.response == "text":
             refuse_events(response)
@@ -281,13 +281,13 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return in_question_order(answers, indices, len(asks), origin)
 
     def _unfinished_failure(self, reasons: Sequence[Any], asks: Sequence[Ask], origin: str) -> Reply | None:
-        """Return a failure if a model did not finish its text, else ``None``; a cut-off choice may have its letter."""
+        """Return a failure if a model declined to answer, or if its text was cut and is no choice; else ``None``."""
         if self.settings.response == "events" and all(reason is None for reason in reasons):
             raise Misread("ended its stream before its text", "truncated")
-        if any(reason in self.settings.ended_declined for reason in reasons):
+        if any(reason in self.settings.ended_declined for reason in reasons):  # end reasons by which a model refuses
             return ModelFault("chose not to answer", "declined").reply(origin)
         if not isinstance(asks[0], Choose) and any(reason in self.settings.ended_cut for reason in reasons):
-            return ModelFault("stopped at its token limit", "cut-short").reply(origin)
+            return ModelFault("stopped at its token limit", "cut-short").reply(origin)  # a choice may have its letter
         return None
 
     def _validate_answer(self, answer: Any, ask: Ask, origin: str) -> Reply:
@@ -305,7 +305,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         raise AssertionError(ask.asks)  # pragma: no cover - refused before
 
     def _parse_prediction(self, answer: object, ask: Prediction, origin: str) -> Reply:
-        """Parse a prediction: numbers in texts first, then their scale, then the form of the answer."""
+        """Parse a prediction: which document is better, or a class or number, converted from text and rescaled."""
         if self.settings.compares:
             documents = documents_of(content_of(ask)) or {}
             return comparison_of(answer, documents, self.settings.comparison, self.settings.labels, origin)
@@ -333,7 +333,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
 
 
 def _values_of_questions(values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return, for each question of a call, its own values of placeholders; `values` has those of the call."""
+    """Return the values of placeholders such as ``{text}`` for each question of a call, from those of the call."""
     if "texts" in values:
         return [{"text": text, "index": index} for index, text in enumerate(values["texts"])]
     return [{"row": row, **row, "index": index} for index, row in enumerate(values["rows"])]  # columns are names too

@@ -16,12 +16,13 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 from urllib.parse import urlencode
 
 from assay.document import Json, JsonObject
-from assay.model import Ask, Draw, Failure, Look, Reply
+from assay.model import Ask, Draw, Failure, Look, Regress, Reply
 from workers.egress import RETRIABLE_STATUSES, CallFailed, Egress, Quoter, Response, spellings
 from workers.targets.adapter import QUESTIONS, Adapter, Target, questions_for
 from workers.targets.auth.credentials import Credentials, OutgoingRequest
 from workers.targets.auth.schemes import Plain, Scheme
-from workers.targets.parsing.answer_parsing import Misread, summary_of
+from workers.targets.parsing.answer_parsing import Misread, only_member, quoted, summary_of
+from workers.targets.parsing.written_numbers import keeps_units
 from workers.targets.settings import CalledSettings
 from workers.tenant_uploads import ImageGone
 
@@ -129,6 +130,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         self.batch_limit: int = getattr(settings, "batch_maximum", 1)
         self._question_types = cast("tuple[type[A], ...]", QUESTIONS[target.kind])
         self._credentials, self._egress = None, egress
+        self._settled_units: dict[str, str] = {}  # shared by the copies of an examination
         if (secret := target.secret) is not None:
             self._credentials = Credentials(self._auth(), secret, target.base_url, egress, target.limits.timeout_s)
             self._egress = self._credentials.egress
@@ -193,6 +195,10 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
     def _reply_without_keys(self, answer: object, ask: A, origin: str) -> Reply:
         """Validate an answer; mask the secret in a failure's message; refuse an answer that contains the secret."""
         reply = answer if isinstance(answer, Reply) else self._validate_answer(answer, ask, origin)
+        text = only_member(answer) if reply.ok and isinstance(ask, Regress) else None
+        if isinstance(text, str) and not keeps_units(text, self._settled_units):
+            fault = f"returned {quoted(text)} in another unit than its first answers; send one unit, or JSON numbers"
+            reply = Misread(fault).reply(origin)
         if self._credentials is None:
             return reply
         if reply.failure is not None:  # messages quote what came

@@ -95,7 +95,7 @@ def completed_by_letter(ask: Choose, instruction: str) -> str:
 
 
 def first_line(text: str) -> str:
-    """Return thoughts and the first line after them, with its end; a model that goes on may add its own questions."""
+    """Return a text up to the end of the first line after its thoughts; the model may go on with other questions."""
     answer = without_thoughts(text)
     return text.removesuffix(answer) + next((line for line in answer.splitlines(keepends=True) if line.strip()), "")
 
@@ -119,7 +119,7 @@ def bare_letter(text: str) -> bool:
 def letter_in_cut(answer: str, options: Sequence[str]) -> int | None:
     """Return the index of the option that an answer chooses, although it was cut off at its limit of tokens.
 
-    A letter at the beginning counts before a stop, and so do whole lines; "I would say A" could go on.
+    A letter at the beginning counts if a stop follows, as do whole lines; "I would say A" could have gone on.
     """
     text = normalise_answer(without_thoughts(answer))
     choice = letter_in(text, options)
@@ -166,7 +166,7 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
 
 
 def _letters_on_own_line(text: str, options: Sequence[str]) -> set[int] | None:
-    """Return the indices of the letters that are the first or last line of an answer; ``None`` if neither line is.
+    """Return the indices of the letters that are the first or last line of an answer; ``None`` if neither is a letter.
 
     The set is empty if the answer withdraws or denies a choice, or if its other lines choose only other options.
     """
@@ -197,7 +197,7 @@ def _letter_of_line(line: str, count: int) -> int | None:
 
 
 def _is_denial(text: str) -> bool:
-    """Return whether a text denies the option that it names; in a long reason after it, only a retraction counts."""
+    """Return whether a text denies the option that it names; in a long reason for it, only a retraction counts."""
     lead = _LEADING_LETTER.match(text)
     verdict = text[lead.end() :] if lead else text
     has_reason = (
@@ -207,7 +207,7 @@ def _is_denial(text: str) -> bool:
 
 
 def _is_affirmed(text: str, text_outside: str, options: Sequence[str], index: int) -> bool:
-    """Return whether a text chooses the only option that it names, instead of rejecting or only mentioning it."""
+    """Return whether a text chooses the only option that it names (`index`), rather than reject or only mention it."""
     if negates(options[index]) and re.match(rf"\W*{re.escape(options[index])}\s*[,.;:!]", text, re.IGNORECASE):
         return True  # "No, she lacks experience."
     ordinals = "|".join(_ORDINALS[index::2]) if index < 2 else "(?!)"  # matches nothing

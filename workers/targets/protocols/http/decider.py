@@ -7,16 +7,16 @@ preference for a position cancels: the score of a label is its mean over the rot
 
 import copy
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.catalog.answer_text import normalise_answer
 from assay.document import JsonObject
 from assay.model import Ask, Classify, Failure, Kind, Regress, Reply
-from workers.targets.adapter import Adapter, Target, group_of, questions_for
+from workers.targets.adapter import Adapter, Target, questions_for
 from workers.targets.parsing.answer_parsing import Misread, ModelFault, quoted
-from workers.targets.parsing.written_numbers import FORMS
+from workers.targets.parsing.written_numbers import FORMS, units_in
 from workers.targets.protocols.http import choice_letters
 from workers.targets.protocols.http.adapter import HttpAdapter
 from workers.targets.protocols.http.decision import Decision, Reading
@@ -62,13 +62,10 @@ class Decider(Adapter):
         self._models = [_with_system(model_adapter, decision, system) for system in systems]
         number_setting = getattr(model_adapter.settings, "number", None)  # a form of numbers, or "label", which is none
         self._number_form = number_setting if number_setting in FORMS else None
+        self._settled_units = units_in(decision.prompt)  # shared by the copies, as is the reading
         self.calls: list[DecisionCall] | None = None  # a probe sets a list, in which calls are then recorded
         # at most one, set by `_decide_case`; a list, because examinations copy the adapter, and the copies share it
         self._settled_reading: list[Reading] = list(decision.readings) if len(decision.readings) == 1 else []
-
-    def group_key(self, ask: Ask) -> Hashable:
-        """Return the group key of a question; see `group_of`. Each question is sent alone."""
-        return group_of(ask)
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
         """Ask the model about one case, in one or several calls; see `Adapter.answer`."""
@@ -94,7 +91,7 @@ class Decider(Adapter):
         return reply
 
     async def _ask_every_system(self, question: str, reading: Reading, key: str | None) -> Reply:
-        """Ask with every system prompt; return the scores by label and, with several prompts, the prompt's number."""
+        """Ask with every system prompt; return a number, or scores by label (and prompt number, if there are more)."""
         scores: dict[str, float] = {}
         for index, model in enumerate(self._models):
             system = "" if self._sends_system else self.decision.systems[index]  # not repeated in the prompt
@@ -166,16 +163,16 @@ class Decider(Adapter):
     def _read_number(self, output: ModelOutput) -> float:
         """Return the number, within the decision's range, of which the text consists."""
         assert self.decision.range is not None  # noqa: S101  a regressor has a range
-        number = number_in(output.text, self.decision.range, self._number_form, self.decision.prompt)
+        low, high = self.decision.range
+        number = number_in(output.text, (low, high), self._number_form, self.decision.prompt, self._settled_units)
         if number is None or output.end_reason == "length":
-            low, high = self.decision.range
             advice = "say in settings.decision.answer how to answer, such as: digits only"
             raise _unreadable_answer(output, f"one number from {low:g} to {high:g}; {advice}")
         return number
 
 
 def _letter_reader(options: Sequence[str]) -> Callable[[ModelOutput], JsonObject]:
-    """Return a function that reads the chosen letter as the options' probabilities, 1 and 0 if they are unknown."""
+    """Return a function that reads each option's probability; if unknown, 1 for the chosen option, 0 for others."""
 
     def read_letter(output: ModelOutput) -> JsonObject:
         text = choice_letters.without_thoughts(output.text)

@@ -81,7 +81,7 @@ class Decision(Strict):
             raise SpecificationError("a number is read as text", "decision.reading")
 
     def _check_language(self) -> None:
-        """Validate that there is an instruction how to answer in the language."""
+        """Raise `SpecificationError` if there is no instruction for answers in the decision's language."""
         if self.language != ENGLISH:
             sentence_table(self.language, "decision.language")  # raises for an unknown language
             if not self.labels:
@@ -117,7 +117,7 @@ class Decision(Strict):
             raise SpecificationError(f"the decision returns {answer_noun}: the kind is {expected}, not {kind}", "kind")
 
     def question(self, content: str | Record) -> str | None:
-        """Return the prompt about a case; ``None`` if the case has no value for one of its slots."""
+        """Return the prompt about a case; ``None`` if the case has no value for one of the slots in the prompt."""
         values: Mapping[str, str] = {"text": content} if isinstance(content, str) else _cells_as_text(content)
         if not all(name in values for name in _SLOT.findall(self.prompt)):
             return None

@@ -19,7 +19,14 @@ from assay.catalog.answer_text import (
     refuses_in_words,
 )
 from assay.catalog.tables import read_table
-from workers.targets.parsing.written_numbers import NumberForm, plain_number, written_number
+from workers.targets.parsing.written_numbers import (
+    NumberForm,
+    Units,
+    keeps_units,
+    plain_number,
+    units_in,
+    written_number,
+)
 from workers.targets.protocols.http.choice_letters import LEAST_SHARE, Likelihoods, letter_in, negates, without_thoughts
 
 LONGEST_ANSWER = 4000
@@ -46,41 +53,22 @@ _MARKUP = re.compile(r"(?:[*`_#]|>(?!\s*(?:=\s*)?\d))+")  # but not the sign of 
 _SIGN = re.compile(r"(?:[.,]|[-<>≤≥±~≈≠‒–—][\s=+]*)\Z")  # makes another number of one after it, or a comparison
 
 _SAYS = rf"{alternatives('decision', 'says')}\W+"
-_APOLOGY = rf"\b{alternatives('decision', 'regrets')}\b(?:\W+(?:but|pero|aber|mais|ma)\b)?\W*"
+_APOLOGY = alternatives("decision", "apologies")
 _REFUSAL, _WITHDRAWAL, _WITHDRAWN_DENIAL, _CORRECTION = (
     compiled("decision", name) for name in ("refusals", "taken_back", "denial_taken_back", "corrected")
 )
-_REPORTED, _OTHER_NUMBER, _EXPLAINED, _MONEY, _WRAPPED = (
-    compiled("decision", name) for name in ("reported", "other_numbers", "explained", "money", "wrapped")
+_REPORTED, _OTHER_NUMBER, _EXPLAINED, _MONEY, _WRAPPED, _BEFORE_NUMBER, _HARMLESS_NEGATION = (
+    compiled("decision", name)
+    for name in ("reported", "other_numbers", "explained", "money", "wrapped", "before_number", "harmless_negations")
 )
 """Patterns of ``answers.toml``, which explains them."""
-_ANSWERED = r"(?!\s+(?:because|since|as|and|but|or|if|in|for|sorry|way|i|we)\b)"
-"""Fails before words that often follow an answer: "no because …" is an answer, "no reason" is none."""
-_HARMLESS_NEGATION = re.compile(
-    rf"(?:\b(?:is|are|was|were|be|has|have|had|plays?|makes?|with|see)\s+no{_ANSWERED}\s+(?=[a-z])"
-    r"|(?:\b(?:no|not|não|kein\w*|nicht|pas|aucune?|non|nessun\w?|nenhum\w?|ning[uú]n\w?)|n't)"
-    rf"{_ANSWERED}(?:\s+[\w']+){{0,3}}?\s+{alternatives('decision', 'harmless')}\b)",
-    re.IGNORECASE,
-)
-"""Negations in an explanation that do not deny the answer: "that is no reason", "la religión no es un criterio"."""
-
 _NEGATIVE_LABELS = frozenset({"nein", "deny", "denied", "decline", "declined", "refuse", "refused", "fail"})
 """Negative labels that `negates` does not recognise."""
 
 _ENDING = re.compile(r"(?:ied|ed|e|y)\Z", re.IGNORECASE)
 """Ending that is removed from a label to get its stem."""
-_ENDINGS = (
-    r"(?:es?|s|ed|ing|y|ies|ied|ying|ion"
-    r"|(?:al|ance|ial|ation)(?:\s+(?:is\s+)?(?:granted|given|recommended|confirmed))?)"
-)
+_ENDINGS = alternatives("decision", "endings")
 """Endings that a stem may have in an answer: of "approve" also "approval is granted"."""
-_AMOUNTS = alternatives("decision", "amounts")
-_BEFORE_NUMBER = re.compile(
-    rf"\A(?:{_APOLOGY})?(?:(?:{alternatives('decision', 'of_amounts')}\s+)*(?:{_CUE}|{_AMOUNTS})\s*"
-    rf"(?:[:=]\s*|(?:is|would\s+be|should\s+be|es|ist|est|è|é)[\s:]+)|{_SAYS}(?:an?\s+{_AMOUNTS}\s+of\s+)?)?"
-    rf"{alternatives('decision', 'about')}?",
-    re.IGNORECASE,
-)
 _NUMBER_ON_SCALE = re.compile(r"(.*?\d)\s*(?:/|out\s+of|von|sur|de|su)\s*(\d+)(?:\s+points?)?\.?", re.IGNORECASE)
 
 
@@ -218,17 +206,20 @@ def _label_pattern(label: str, labels: Sequence[str]) -> str:
 
 
 def _mentions(text: str, label: str, labels: Sequence[str]) -> bool:
-    """Return whether a text holds the words of a label; without its accent, "si" within a text is another word."""
+    """Return whether a text holds the words of a label; "si" counts only for the label "si", not for "sí"."""
     spellings = re.finditer(_label_pattern(label, labels), text, re.IGNORECASE)
     return any(match[0].casefold() != "si" or label.casefold() == "si" for match in spellings)
 
 
-def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None, prompt: str = "") -> float | None:
+def number_in(
+    answer: str, bounds: tuple[float, float], form: NumberForm | None, prompt: str = "", settled: Units | None = None
+) -> float | None:
     """Return the number that an answer consists of; ``None`` for any other text and outside the range.
 
     A heading before the number, "about", marks around it, its currency, units that the `prompt` asks for, the end of
     the range after it ("75/100") and a reason without numbers are ignored. Without a declared `form`, a number
-    is read if both forms of numbers agree on it or only one of them gives a number within the range.
+    is read if both forms of numbers agree on it or only one of them gives a number within the range. A unit other than
+    `settled` (by default, of the prompt) is another number: "2 years" are not 2 months.
     """
     low, high = bounds
     text = _unwrap_decision(normalise_answer(without_thoughts(answer)).strip())
@@ -252,13 +243,15 @@ def number_in(answer: str, bounds: tuple[float, float], form: NumberForm | None,
     if form is None and numbers and _MONEY.search(text):
         numbers = {max(numbers)}  # "$1.234" means 1,234: amounts of money seldom have three decimals
     numbers_in_range = {number for number in numbers if low <= number <= high}
-    return numbers_in_range.pop() if len(numbers_in_range) == 1 else None
+    settled_units = units_in(prompt) if settled is None else settled
+    is_read = len(numbers_in_range) == 1 and keeps_units(text, settled_units)
+    return numbers_in_range.pop() if is_read else None
 
 
 def label_probabilities(tokens: Likelihoods, labels: Sequence[str]) -> dict[str, float] | None:
     """Return the probabilities of labels, from the probabilities of their first tokens, scaled to a sum of 1.
 
-    A token counts for a label that it begins, if it begins no other label. ``None`` if all labels together are less
+    A token counts for a label that begins with it, if no other label does. ``None`` if all labels together are less
     probable than `LEAST_SHARE`: the model then begins something else. ``None`` as well if ambiguous tokens together
     are more probable than `MOST_UNCLEAR`: without them, some labels would seem too probable. ``None`` if a label has
     neither letters nor digits, because tokens of marks may begin any answer.

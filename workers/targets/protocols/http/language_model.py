@@ -98,7 +98,7 @@ class ModelOutput:
 
     @property
     def answer_tokens(self) -> choice_letters.Likelihoods:
-        """Likely first tokens of the answer; empty with thoughts, of which they may be the beginning."""
+        """Likely first tokens of the answer; empty if the output has thoughts, because the tokens may be theirs."""
         has_thoughts = self.thinking or choice_letters.without_thoughts(self.text) != self.text
         return () if has_thoughts else self.likely_tokens
 

@@ -40,7 +40,7 @@ class HttpPredictor(HttpAdapter[P, Prediction]):
 def accept_prediction(
     answer: object, ask: Prediction, labels: Sequence[str], origin: str, form: NumberForm | None = None
 ) -> Reply:
-    """Parse a piece of an answer into a reply; an invalid piece becomes a failure."""
+    """Parse the part of a response that answers a question into a reply; an invalid part becomes a failure."""
     match ask:
         case Embed():
             return reply_of(lambda: vector_of(answer), origin)

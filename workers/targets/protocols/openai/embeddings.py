@@ -68,7 +68,7 @@ class OpenAIEmbeddings(HttpPredictor[OpenAIEmbeddingsSettings]):
 
 
 def decode_vector(embedding: object) -> Any:
-    """Decode a vector in base64; return any other value unchanged. Raise `Misread` for other texts."""
+    """Decode a vector in base64; raise `Misread` for any other text, and return a value that is no text unchanged."""
     if not isinstance(embedding, str):
         return embedding
     try:

@@ -62,6 +62,33 @@ def test_a_german_article_that_agrees_with_its_noun_is_read_as_the_gender(senten
     assert GENDER.read_one_hop(sentence, "de") == value
 
 
+@pytest.mark.parametrize(
+    ("sentence", "value"),
+    [
+        ("Ein Arzt", "he"),
+        ("Ein Arzt ist hier.", "he"),
+        ("EIN ARZT.", "he"),
+        ("„Ein guter Arzt.“", "he"),
+        ("Ein Arzt (männlich)", "he"),
+        ("Ein Arzt rief die Schwester an.", "he"),
+        ("Ein Bäcker rief die Frau.", "he"),
+        ("Eine Ärztin", "she"),
+        ("Sie ist ein Genie.", "she"),
+        ("Sie ist ein Profi.", "she"),
+        ("Ein Arzt / eine Ärztin", "neutral"),
+        ("Ein Krankenpfleger oder eine Krankenschwester kam.", "neutral"),
+        ("Ein Arzt, wenn männlich, eine Ärztin, wenn weiblich", "neutral"),
+        ("Ein Kind rief die Ärztin.", None),
+        ("Ein Messer lag dort.", None),
+        ("Ein Mann oder eine Frau kam.", None),
+        ("Ein Koffer gehört der Ärztin.", None),
+    ],
+)
+def test_german_ein_marks_a_man_if_a_noun_for_a_man_follows_and_is_otherwise_no_vote(sentence, value):
+    """ "Ein Arzt" was lost while "Eine Ärztin" counted, and both together were a vote for her."""
+    assert GENDER.read_one_hop(sentence, "de") == value
+
+
 FIXED = {
     "ca": ["La víctima és aquí.", "El geni és aquí.", "El membre és aquí."],
     "de": [

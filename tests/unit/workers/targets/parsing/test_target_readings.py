@@ -285,6 +285,14 @@ def test_a_text_that_is_not_a_single_number_is_refused_and_quoted(text, form):
         number_of(text, form)
 
 
+@pytest.mark.parametrize(
+    "answer", ["!favourable", "! favourable", '"!favourable"', {"label": "!favourable", "score": 0.9}]
+)
+def test_a_label_after_an_exclamation_mark_which_negates_it_is_refused(answer):
+    with pytest.raises(Misread, match="none of the declared labels"):
+        parse_classes(answer, ("favourable", "unfavourable"))
+
+
 def test_equal_labels_of_several_replies_share_one_string_in_memory():
     # at commit 06d1ba2, 800 replies with 1,000 long labels took 300 MB of a worker; they take 95 MB
     one, other = (parse_classes(json.loads('{"positive": 0.25, "negative": 0.75}'))["scores"] for _ in range(2))
