@@ -136,7 +136,7 @@ class PersonGrammar:
         return self._read_unlisted(text, words)
 
     def noun_genders(self, text: str, *, listed: bool = False) -> set[str | None]:
-        """Return the genders of a noun in the first two words; unless `listed`, else by the first word's case ending."""
+        """Return the genders of a noun in the first two words; unless `listed`, else by the first word's ending."""
         clause = _CLAUSE_END.split(_simplify(text), maxsplit=1)[0]
         words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(clause)]
         start, _, nouns = next(self._find_nouns(words, None), (MOST_BEFORE, 0, ()))
