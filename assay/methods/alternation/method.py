@@ -260,7 +260,7 @@ class Alternation(Bounded, Method):
             yield from self._ask(answers, cases[:size], order_rng)
             if self.repeats and not repeated_answers.cases:
                 yield from self._ask(repeated_answers, cases[: self.repeats], order_rng, times=TIMES)
-            is_last = size == len(cases) or not self.stop_early
+            is_last = size == len(cases)
             final_rng = analysis_rng.spawn(1)[0]
             interim_rng = deepcopy(final_rng)  # draws the same numbers
             error_fraction = 1.0 if is_last else EARLY_ERROR_FRACTION
