@@ -26,6 +26,7 @@ from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.worst_block import step_intervals
 
 SETTINGS = ("delta", "confidence", "content_delta", "unbiased", "biased")
+"""Settings of the ratings that may differ between the services of a chain; a prediction names those that do."""
 
 DRAWS = 20_000
 """Number of posterior draws, as for a rating (docs/methods/round-trip.md)."""
