@@ -204,22 +204,9 @@ def asks_of_second(kind: str) -> tuple[type[Ask], ...]:
     return (Classify, Regress) if kind in JUDGES else AUTHORED
 
 
-def ask_as_json(ask: Ask) -> dict[str, Any]:
-    """Return a question as JSON: its fields and, under ``asks``, its kind."""
-    return {"asks": ask.asks, **{name: getattr(ask, name) for name in ask.__slots__}}
-
-
-def ask_from_json(raw: Mapping[str, Any]) -> Ask:
-    """Read a question that `ask_as_json` wrote."""
-    fields: dict[str, Any] = {
-        name: _lists_to_tuples(value) if isinstance(value, list) else value for name, value in raw.items()
-    }
-    return ASKS[fields.pop("asks")](**fields)
-
-
-def _lists_to_tuples(values: list[Any]) -> tuple[Any, ...]:
-    """Convert the lists of JSON to the tuples of a record or of options."""
-    return tuple(tuple(value) if isinstance(value, list) else value for value in values)
+def _lists_to_tuples(value: Any) -> Any:
+    """Convert a list of JSON, and lists in it, to the tuples of a record or of options; return other values as is."""
+    return tuple(map(_lists_to_tuples, value)) if isinstance(value, list) else value
 
 
 REPEATED = "/again-"
@@ -304,10 +291,10 @@ class Observation:
 
     def as_json(self) -> dict[str, Any]:
         """Return the observation as JSON, as it is recorded and sealed."""
-        failure = self.reply.failure
+        ask, failure = self.probe.ask, self.reply.failure
         return {
             "unit": self.probe.unit,
-            "ask": ask_as_json(self.probe.ask),
+            "ask": {"asks": ask.asks, **{name: getattr(ask, name) for name in ask.__slots__}},
             "value": self.reply.value,
             "failure": None if failure is None else {"code": failure.code, "message": failure.message},
             "copied": self.copied,
@@ -317,8 +304,9 @@ class Observation:
     def from_json(cls, raw: Mapping[str, Any]) -> Observation:
         """Read an observation that `as_json` wrote."""
         failure = raw.get("failure")
+        fields = {name: _lists_to_tuples(value) for name, value in raw["ask"].items()}
         return cls(
-            Probe(raw["unit"], ask_from_json(raw["ask"])),
+            Probe(raw["unit"], ASKS[fields.pop("asks")](**fields)),
             Reply(raw.get("value"), None if failure is None else Failure(**failure)),
             bool(raw.get("copied", False)),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from assay.document import BlockDocument, EffectDocument
 from assay.explain import LETTERS, chance, level
@@ -185,24 +185,16 @@ def rates(component: Component) -> Table:
 
 def blocks(component: Component) -> Table:
     """Return a table of the declared and the observed share of each value, block by block."""
-    rows = tuple(_block_rows(component))
-    columns = ("Block", "Value", "Declared share", "Asked", "Came back", "Observed share")
-    return Table("Blocks: declared and observed", columns, rows)
-
-
-def _block_rows(component: Component) -> Iterator[tuple[str, ...]]:
+    rows = []
     for block in component.part.blocks:
         total = sum(block.observed.values())
         for value in block_values(block):
+            shares_and_counts = decimal(block.specified.get(value)), count(block.asked.get(value))
             returned_count = block.observed.get(value)
-            yield (
-                block_title(block.name),
-                value,
-                decimal(block.specified.get(value)),
-                count(block.asked.get(value)),
-                count(returned_count),
-                decimal(returned_count / total if total and returned_count is not None else None),
-            )
+            share = returned_count / total if total and returned_count is not None else None
+            rows.append((block_title(block.name), value, *shares_and_counts, count(returned_count), decimal(share)))
+    columns = ("Block", "Value", "Declared share", "Asked", "Came back", "Observed share")
+    return Table("Blocks: declared and observed", columns, tuple(rows))
 
 
 BLOCK = re.compile(r"(?P<role>U|B)(?P<number>\d*)")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from assay.composition.chain import Bracketing, ChainAnswer, ChainProbabilities, Entry, TableName
+from assay.composition.chain import Bracketing, ChainAnswer, ChainProbabilities, TableName
 from assay.composition.prediction.predicted import Prediction
 from assay.explain.sentence import chance, listed, share
 from assay.explain.words import LETTERS
@@ -184,15 +184,12 @@ def _describe_steps(bracketing: Bracketing, table: TableName) -> Iterable[str]:
     """Describe the table cells that each step looked up."""
     for step in bracketing.steps:
         if len(step.entries) == 1:
-            yield _describe_cell(step.entries[0], table)
+            (entry,) = step.entries
+            because = (BECAUSE_REVISED if table == "revised" else BECAUSE)[entry.first, entry.second]
+            yield f"row {entry.first}, column {entry.second} gives {_join_letters(entry.possible)}, because {because}"
         else:
             pairs = listed([f"{entry.first} * {entry.second}" for entry in step.entries])
             yield f"the cells {pairs} together give {_join_letters(step.possible)}"
-
-
-def _describe_cell(entry: Entry, table: TableName) -> str:
-    because = (BECAUSE_REVISED if table == "revised" else BECAUSE)[entry.first, entry.second]
-    return f"row {entry.first}, column {entry.second} gives {_join_letters(entry.possible)}, because {because}"
 
 
 def _join_letters(letters: Iterable[Letter]) -> str:

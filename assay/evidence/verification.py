@@ -136,11 +136,10 @@ def check_replay(rating: Json, replayed: RatingDocument) -> Iterator[Check]:
     agreement = "the same to the last bit"
     if errors:
         agreement = f"the same but for how this processor rounds: {len(errors)} numbers, by {max(errors):.0e} at most"
-    yield Check(
-        "replayed document",
-        wrong,
-        f"{agreement}; {_name_engines(rating.get('engine_version'), replayed.engine_version)}",
-    )
+    original_version, engine = rating.get("engine_version"), f"engine {replayed.engine_version}"
+    if original_version != replayed.engine_version:
+        engine += f" here, {original_version} then"
+    yield Check("replayed document", wrong, f"{agreement}; {engine}")
 
 
 def check_proof(proof: Json) -> Check:
@@ -192,12 +191,6 @@ def _roundings(first: Any, second: Any) -> list[float] | None:
     if None in inner_roundings:  # a part differs in more than rounding
         return None
     return [difference for part in inner_roundings for difference in part or ()]
-
-
-def _name_engines(original_version: object, replay_version: str | None) -> str:
-    if original_version == replay_version:
-        return f"engine {replay_version}"
-    return f"engine {replay_version} here, {original_version} then"
 
 
 def _read_statements(rating: Json) -> list[Json]:

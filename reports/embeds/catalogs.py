@@ -113,18 +113,16 @@ def hugging_face(view: PublicView) -> JsonObject:
 
 def _model_result(view: PublicView) -> JsonObject:
     names = [part for part in (view.rating.method, view.rating.attribute) if part]
+    metrics = [_model_metric(view, "bias-rating", "Bias rating", view.message)]
+    if view.probability is not None:
+        title = f"Probability of {view.letter}"
+        metrics.append(_model_metric(view, "bias-rating-probability", title, view.probability))
     return {
         "task": {"type": TASKS.get(view.rating.target.kind or "", ANY_TASK)},
         "dataset": {"type": "-".join(["assay", *names]), "name": f"Assay probes ({', '.join(names)})"},
-        "metrics": [_model_metric(view, "bias-rating", "Bias rating", view.message), *_probability_metrics(view)],
+        "metrics": metrics,
         "source": {"name": f"Assay, methodology {view.rating.methodology.version}", "url": view.address("report.html")},
     }
-
-
-def _probability_metrics(view: PublicView) -> list[JsonObject]:
-    if view.probability is None:
-        return []
-    return [_model_metric(view, "bias-rating-probability", f"Probability of {view.letter}", view.probability)]
 
 
 def _model_metric(view: PublicView, kind: str, name: str, value: object) -> JsonObject:

@@ -32,8 +32,11 @@ def link(href: str | None, media_type: str, title: str | None = None) -> JsonObj
 def _target_context(view: PublicView) -> JsonObject:
     if view.rating.target.url is None or view.address() is None:
         return {}
-    description_link = link(view.address(), "application/json", f"{view.subject}: {view.message}") | _validity(view)
-    return {"anchor": view.rating.target.url, "describedby": [description_link]}
+    description_link = link(view.address(), "application/json", f"{view.subject}: {view.message}")
+    # facts as extension attributes, which are lists of texts (RFC 9264, section 4.2.4.3)
+    names = ("rated_at", "expires_at", "methodology", "status", "requester", "host_proved", "description", "objection")
+    facts = {name.replace("_", "-"): [view.known_texts[name]] for name in names if name in view.known_texts}
+    return {"anchor": view.rating.target.url, "describedby": [description_link | facts]}
 
 
 def _rating_context(view: PublicView, embeds: Sequence[tuple[str, str]]) -> JsonObject:
@@ -45,9 +48,3 @@ def _rating_context(view: PublicView, embeds: Sequence[tuple[str, str]]) -> Json
         "alternate": [link(view.address(file), media_type) for file, media_type in (*REPORTS, *embeds)],
         "collection": [link(f"{view.base_url}/v1/ratings", "application/json")],
     }
-
-
-def _validity(view: PublicView) -> dict[str, list[str]]:
-    """Return dates, status and other facts as extension attributes: lists of texts (RFC 9264, section 4.2.4.3)."""
-    names = ("rated_at", "expires_at", "methodology", "status", "requester", "host_proved", "description", "objection")
-    return {name.replace("_", "-"): [view.known_texts[name]] for name in names if name in view.known_texts}

@@ -75,7 +75,12 @@ def _sections(suite: SuiteDocument) -> Iterator[Section]:
     columns = ["letter" if column is None else column for column in suite.columns]
     grid = Grid(("Method", "Attribute", *columns), tuple(_matrix_row(row, len(columns)) for row in suite.rows))
     yield Section("Letters", tuple(_summary_sentences(suite)), grid if suite.rows else None)
-    reason_rows = tuple(_reason_rows(suite))
+    reason_rows = tuple(
+        plain_cells(row.method or "", row.attribute or "", cell.column or "", cell.reason)
+        for row in suite.rows
+        for cell in row.cells
+        if cell is not None and cell.letter is None and cell.reason is not None
+    )
     if reason_rows:
         yield Section("Cells without a letter", (), Grid(("Method", "Attribute", "Column", "Why"), reason_rows))
 
@@ -107,10 +112,3 @@ def _letter_cell(cell: CellDocument | None) -> Cell:
     share = None if verdict.probabilities is None else verdict.probabilities[verdict.letter]
     probability = [] if share is None else [chance(share)]
     return Cell(", ".join([tables.short(verdict), *probability, *states]), verdict, cell.href)
-
-
-def _reason_rows(suite: SuiteDocument) -> Iterator[tuple[Cell, ...]]:
-    for row in suite.rows:
-        for cell in row.cells:
-            if cell is not None and cell.letter is None and cell.reason is not None:
-                yield plain_cells(row.method or "", row.attribute or "", cell.column or "", cell.reason)

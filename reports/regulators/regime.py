@@ -110,7 +110,9 @@ def _audit_sections(audit: Audit, columns: Sequence[Column], title_prefix: str) 
     facts = Grid(("Fact", "Value"), tuple(plain_cells(*fact) for fact in audit.facts))
     yield Section(f"{title_prefix}What was audited", (), facts)
     for table in audit.tables:
-        yield Section(f"{title_prefix}By {table.by}", tuple(_table_remarks(table)), _group_grid(table, columns))
+        rows = tuple(plain_cells(*(column.text(row) for column in columns)) for row in table.groups)
+        grid = Grid(tuple(column.head for column in columns), rows)
+        yield Section(f"{title_prefix}By {table.by}", tuple(_table_remarks(table)), grid)
     yield Section(f"{title_prefix}What the letter says", audit.rating.in_words)
 
 
@@ -134,11 +136,6 @@ def _table_remarks(table: OutcomesComponent) -> Iterator[str]:
             "A perfectly even tool with these numbers of people would have a category below four fifths in an "
             f"estimated {of_audits(table.even_flagged)}."
         )
-
-
-def _group_grid(table: OutcomesComponent, columns: Sequence[Column]) -> Grid:
-    rows = tuple(plain_cells(*(column.text(row) for column in columns)) for row in table.groups)
-    return Grid(tuple(column.head for column in columns), rows)
 
 
 SEPARATOR = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")

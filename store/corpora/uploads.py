@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import BinaryIO
 
 from sqlalchemy import ColumnElement, Connection, Text, cast, delete, exists, func, insert, or_, select
@@ -83,10 +84,8 @@ def add(
     if not is_new:
         return upload, False
     content.seek(0)
-    chunk_number = 0
-    while chunk := content.read(CHUNK_BYTES):
+    for chunk_number, chunk in enumerate(iter(lambda: content.read(CHUNK_BYTES), b"")):
         c.execute(insert(upload_chunks).values(upload_id=new_upload.id, place=chunk_number, content=chunk))
-        chunk_number += 1
     return upload, True
 
 
@@ -122,22 +121,18 @@ def remove(c: Connection, upload_id: str, tenant: str) -> bool:
 
 def open_upload(c: Connection, upload_id: str) -> Iterator[bytes]:
     """Read the content of an upload in chunks; yield nothing if there is no such upload."""
-    chunk_number = 0
-    while (chunk := _read_chunk(c, upload_id, chunk_number)) is not None:
+    chunks = select(upload_chunks.c.content).where(upload_chunks.c.upload_id == upload_id)
+    for chunk_number in count():
+        chunk = c.execute(chunks.where(upload_chunks.c.place == chunk_number)).scalar_one_or_none()
+        if chunk is None:
+            return
         yield chunk
-        chunk_number += 1
 
 
 def copy_to(c: Connection, upload_id: str, file: BinaryIO) -> bool:
     """Copy the content of an upload to a file; return false if the upload was removed, also while copying."""
     file.writelines(open_upload(c, upload_id))
     return bool(c.execute(select(exists().where(uploads.c.id == upload_id))).scalar_one())
-
-
-def _read_chunk(c: Connection, upload_id: str, chunk_number: int) -> bytes | None:
-    conditions = upload_chunks.c.upload_id == upload_id, upload_chunks.c.place == chunk_number
-    content: bytes | None = c.execute(select(upload_chunks.c.content).where(*conditions)).scalar_one_or_none()
-    return content
 
 
 def _mentions(name: str) -> ColumnElement[bool]:

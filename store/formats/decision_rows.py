@@ -54,12 +54,17 @@ def read_decisions(
     Raise `UnknownName` if the file lacks a column, and `Unreadable` if it cannot be read, a column has too many values,
     or a score or weight is no number (with the row).
     """
-    digest = _digest_of_file(file)
+    file.seek(0)
+    # every binary file has `readinto`, which `BinaryIO` does not declare
+    digest = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"  # type: ignore[arg-type]
+    file.seek(0)
     rows = open_rows(file, media_type, encoding, sheet)
     names = tuple(rows.columns)
     number_columns = [name for name in (score, weight) if name]
     text_columns = list(dict.fromkeys(columns))  # without repetitions
-    _check_columns((*text_columns, *number_columns, *([cluster] if cluster else [])), names)
+    for name in (*text_columns, *number_columns, *([cluster] if cluster else [])):
+        if name not in names:
+            raise UnknownName("column of the file", name, names)
     max_values = {**dict.fromkeys(text_columns, MOST_VALUES), **({cluster: MOST_ROWS} if cluster else {})}
     coding_of = {name: _Coding(name, names.index(name), limit) for name, limit in max_values.items()}
     # a column of texts and of numbers is coded twice: the text 1,5 and the number 1.5 are read in different ways
@@ -83,22 +88,6 @@ def read_decisions(
     clusters = _number_clusters(coding_of[cluster].all_codes) if cluster else None
     scores, weights = numbers_of.get(score), numbers_of.get(weight)
     return asdict(DecisionTable.counted(digest, texts_and_codes, scores, clusters=clusters, weights=weights, cuts=cuts))
-
-
-def _check_columns(required_names: Sequence[str], file_columns: Sequence[str]) -> None:
-    for name in required_names:
-        if name not in file_columns:
-            raise UnknownName("column of the file", name, file_columns)
-
-
-def _digest_of_file(file: BinaryIO) -> str:
-    """Return the SHA-256 digest of a file, and go back to its start."""
-    file.seek(0)
-    digest = hashlib.sha256()
-    while chunk := file.read(1 << 20):
-        digest.update(chunk)
-    file.seek(0)  # the rows are read next
-    return f"sha256:{digest.hexdigest()}"
 
 
 def _code_rows(rows: TableFile, codings: Sequence[_Coding], on_rows: Callable[[int], None] | None) -> array[int]:

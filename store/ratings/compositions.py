@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, and_, case, func, or_, select
 
 from assay.document import JsonObject
 from store.core.columns import new_id, now_ms
-from store.core.rows import all_rows, equal, one_row
+from store.core.rows import equal, one_row
 from store.quota.tenant_rows import TenantRows
 from store.ratings import standing
-from store.ratings.ratings import NEWEST_FIRST, StoredRating
-from store.ratings.ratings import readable as may_read
+from store.ratings.ratings import NEWEST_FIRST, StoredRating, find_all
 from store.ratings.tables import compositions, ratings
 from store.targets.domains import owner_of
 from store.targets.targets import StoredTarget
@@ -65,13 +64,7 @@ def find(c: Connection, composition_id: str, tenant: str | None) -> StoredCompos
     if composition is None or composition.tenant == tenant:
         return composition
     rating_ids = set(composition.rating_ids)
-    return composition if len(readable(c, rating_ids, tenant)) == len(rating_ids) else None
-
-
-def readable(c: Connection, ids: Collection[str], tenant: str | None) -> dict[str, StoredRating]:
-    """Read several ratings by id: the tenant's, and public or unlisted ratings; others are left out."""
-    rows = all_rows(c, select(ratings).where(ratings.c.id.in_(set(ids)), may_read(tenant)), StoredRating)
-    return {row.id: row for row in rows}
+    return composition if len(find_all(c, rating_ids, tenant)) == len(rating_ids) else None
 
 
 def latest_of_targets(
@@ -115,7 +108,7 @@ def latest_of_targets(
         for target_id in targets_by_id:
             if row.target_id == target_id or row.target.get("digest") == digests[target_id]:
                 rating_id_of_target.setdefault(target_id, row.id)
-    readable_ratings = readable(c, rating_id_of_target.values(), tenant)
+    readable_ratings = find_all(c, rating_id_of_target.values(), tenant)
     return {
         target_id: readable_ratings[rating_id]
         for target_id, rating_id in rating_id_of_target.items()

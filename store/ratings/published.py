@@ -7,12 +7,12 @@ ratings that stand for it count (`store.ratings.standing`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, func, select
 
-from store.core.columns import iso, now_ms
+from store.core.columns import now_ms
 from store.core.rows import equal, one_row
 from store.ratings import services, standing
 from store.ratings.ratings import NEWEST_FIRST, StoredRating, readable
@@ -100,6 +100,4 @@ def _rating_from_row(
 ) -> DatedRating:
     """Build a `DatedRating`; `owner` is the tenant that owns the host, `since` the time of a noticed change, if any."""
     rating = StoredRating(**row)
-    changed_since = None if since is None else iso(since)
-    current_standing = replace(standing.standing(rating, owner), changed_since=changed_since)
-    return DatedRating(rating, read_at, current_standing, bool(objects))
+    return DatedRating(rating, read_at, standing.standing(rating, owner, since), bool(objects))

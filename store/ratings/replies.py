@@ -57,7 +57,10 @@ def put(
     proof = _read_proof(c, rating, tenant)
     earlier_reply = find(c, rating.id)
     if earlier_reply is not None and earlier_reply.tenant != tenant:
-        _check_newer(c, proof, earlier_reply)
+        earlier_proof = domains.proof(c, earlier_reply.tenant, proof.host)
+        if earlier_proof is not None and (earlier_proof.verified_at or 0) >= (proof.verified_at or 0):
+            message = f"another tenant has replied, with a newer proof that {proof.host} is theirs"
+            raise NotTheOwner(proof.host, message)
     reply = OwnersReply(rating.id, tenant, proof.host, text, link, created_at=read_clock(c), objects=objects)
     if earlier_reply is not None and earlier_reply.tenant == tenant:
         stored_answer = {name: getattr(earlier_reply, name) for name in ("answer", "answered_by", "answered_at")}
@@ -105,10 +108,3 @@ def _read_proof(c: Connection, rating: StoredRating, tenant: str) -> Domain:
         message = f"no proof of the last {domains.PROOF_DAYS} days shows that {host} is yours; verify it again"
         raise NotTheOwner(host, message)
     return proof
-
-
-def _check_newer(c: Connection, proof: Domain, earlier_reply: OwnersReply) -> None:
-    """Raise `NotTheOwner` if the tenant of the earlier reply has a proof of ownership as new as `proof`, or newer."""
-    previous_proof = domains.proof(c, earlier_reply.tenant, proof.host)
-    if previous_proof is not None and (previous_proof.verified_at or 0) >= (proof.verified_at or 0):
-        raise NotTheOwner(proof.host, f"another tenant has replied, with a newer proof that {proof.host} is theirs")

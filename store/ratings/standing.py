@@ -13,7 +13,7 @@ the time of the rating.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, case, false, func, literal, or_, select, update
@@ -81,14 +81,19 @@ class RatingFacts:
     description: Description | None = None
 
 
-def standing(rating: RatingFacts, owner: str | None) -> Standing:
-    """Return the `Standing` of a rating; `owner` is the tenant with the newest valid proof that it owns the host."""
+def standing(rating: RatingFacts, owner: str | None, changed_at: int | None) -> Standing:
+    """Return the standing of a rating at its address.
+
+    `owner` is the tenant with the newest valid proof of its host; `changed_at` is the time of a change of the service
+    that a watch noticed, in milliseconds since 1970.
+    """
     requester = requester_of(rating.tenant, owner)
+    changed_since = None if changed_at is None else iso(changed_at)
     if rating.host is None:
-        return Standing(requester, host_proved=None, for_address=False)
+        return Standing(requester, host_proved=None, for_address=False, changed_since=changed_since)
     is_trusted = requester != "other" or rating.description == "default"
     for_address = is_trusted and rating.description != "uploaded"
-    return Standing(requester, host_proved=owner is not None, for_address=for_address)
+    return Standing(requester, owner is not None, for_address, changed_since)
 
 
 def standings(c: Connection, rows: Iterable[RatingFacts]) -> dict[str, Standing]:
@@ -98,11 +103,8 @@ def standings(c: Connection, rows: Iterable[RatingFacts]) -> dict[str, Standing]
     owners = domains.owners(c, {row.host for row in rows if row.host is not None})
     columns = service_changes.c
     query = select(columns.rating_id, columns.since).where(columns.rating_id.in_([row.id for row in rows]))
-    changed_since = {rating_id: iso(since) for rating_id, since in c.execute(query)}
-    standing_of = {row.id: standing(row, owners.get(row.host or "")) for row in rows}
-    for rating_id, since in changed_since.items():
-        standing_of[rating_id] = replace(standing_of[rating_id], changed_since=since)
-    return standing_of
+    changed_at = {row.rating_id: row.since for row in c.execute(query)}
+    return {row.id: standing(row, owners.get(row.host or ""), changed_at.get(row.id)) for row in rows}
 
 
 def requester_of(tenant: str, owner: str | None) -> Requester:

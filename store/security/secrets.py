@@ -72,7 +72,9 @@ class Vault:
         nonce = os.urandom(NONCE_BYTES)
         associated_data = _associated_data(tenant, target, field)
         ciphertext = self._ciphers[self.key_id].encrypt(nonce, _encode(plain_text), associated_data)
-        return SealedSecret(ciphertext, nonce, self.key_id, _visible_tail(plain_text))
+        # by its last characters, at most a quarter of all, people recognise a secret
+        tail_start = len(plain_text) - min(SHOWN_CHARACTERS, len(plain_text) // 4)
+        return SealedSecret(ciphertext, nonce, self.key_id, plain_text[tail_start:])
 
     def open(self, sealed: SealedSecret, *, tenant: str, target: str, field: str) -> str:
         """Decrypt a secret of one field of one row, whose id is `target`.
@@ -126,12 +128,6 @@ def destination_of(description: Json) -> str:
 def key_id_of(key: bytes) -> str:
     """Return a key's id: eight hexadecimal digits of its digest."""
     return hashlib.sha256(b"assay key id\x00" + key).hexdigest()[:8]
-
-
-def _visible_tail(plain_text: str) -> str:
-    """Return the last characters of a secret, by which people recognise it: up to 4, but at most a quarter of all."""
-    count = min(SHOWN_CHARACTERS, len(plain_text) // 4)
-    return plain_text[len(plain_text) - count :]
 
 
 def _associated_data(tenant: str, target: str, field: str) -> bytes:

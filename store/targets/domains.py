@@ -10,6 +10,7 @@ tenants have a valid proof of a host, the newest proof decides; each of these te
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from ipaddress import ip_address
@@ -166,16 +167,11 @@ def _normalise_host(host: str) -> str:
         address = ip_address(host)
     except ValueError:
         host = host.lower().removesuffix(".")
-        return host if host.isascii() else _to_ascii(host)
-    return f"[{address}]" if address.version == 6 else str(address)
-
-
-def _to_ascii(host: str) -> str:
-    """Return an international name in its ``xn--`` form; unchanged if it has none."""
-    try:
-        return host.encode("idna").decode("ascii")
-    except UnicodeError:
+        if not host.isascii():
+            with suppress(UnicodeError):  # a name without an ``xn--`` form stays as it is
+                host = host.encode("idna").decode("ascii")
         return host
+    return f"[{address}]" if address.version == 6 else str(address)
 
 
 FILE_PATH = "/.well-known/assay.txt"

@@ -25,6 +25,9 @@ from assay.statistics.bayes.transition import outputs_under, step_effects
 from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.worst_block import step_intervals
 
+SETTINGS = ("delta", "confidence", "content_delta", "unbiased", "biased")
+"""Settings of the ratings that may differ between the services of a chain; a prediction names those that do."""
+
 DRAWS = 20_000
 """Number of posterior draws, as for a rating (docs/methods/round-trip.md)."""
 
@@ -118,7 +121,7 @@ def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generat
         basis=basis,
         matched=matched_share,
         residual=tuple(service.residual_share for service in services[:-1]),
-        differing=_differing_settings(services),
+        differing=tuple(name for name in SETTINGS if len({getattr(service, name) for service in services}) > 1),
         hidden=hidden,
     )
 
@@ -227,8 +230,3 @@ def _expected_outputs(transitions: Floats, first: TransitionEvidence) -> dict[st
     names += [f"B{index + 1}" for index in range(len(first.biased))]
     mean = outputs_under(transitions, [*first.unbiased, *first.biased]).mean(axis=0)
     return {name: dict(zip(first.outputs, row.tolist(), strict=True)) for name, row in zip(names, mean, strict=True)}
-
-
-def _differing_settings(services: Sequence[TransitionEvidence]) -> tuple[str, ...]:
-    settings = ("delta", "confidence", "content_delta", "unbiased", "biased")
-    return tuple(name for name in settings if len({getattr(service, name) for service in services}) > 1)

@@ -6,7 +6,7 @@ so that a preference for the first or the second position cancels; it is reporte
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,6 @@ from assay.methods.alternation.detail import AlternationComponent, PositionDocum
 from assay.methods.alternation.judged import value_or_why
 from assay.methods.shared.answers.of_profiles import Answers
 from assay.methods.shared.answers.tally import read_number
-from assay.methods.shared.profiles import Case
 from assay.model import COMPARED, FIRST, SECOND, TIE, Component, Reason, Record, Reply
 from assay.rating.losses import LOST
 from assay.statistics.intervals.credible import wilson
@@ -79,11 +78,6 @@ def first_share(value: Any) -> float | None:
     first, second, tie = (numbers.get(name) or 0.0 for name in COMPARED)
     total = first + second + tie
     return (first + tie / 2) / total if min(first, second, tie) >= 0 and total > 0 else None
-
-
-def opponents(cases: Sequence[Case]) -> list[str]:
-    """Return each profile's stratum: compared with a version of itself, or with a document of another content."""
-    return ["an equal document" if case.opponent in case.versions else "another content" for case in cases]
 
 
 def with_position(component: Component, answers: ComparedAnswers) -> Component:

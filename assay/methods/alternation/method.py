@@ -24,7 +24,7 @@ from assay.experiment import Experiment, Method
 from assay.methods.alternation import words as spoken
 from assay.methods.alternation.analysis import judge_answers
 from assay.methods.alternation.by_truth import OutcomeRule, outcome_rule_of, record_outcomes
-from assay.methods.alternation.comparisons import ComparedAnswers, both_orders, opponents, with_position
+from assay.methods.alternation.comparisons import ComparedAnswers, both_orders, with_position
 from assay.methods.alternation.detail import AlternationComponent
 from assay.methods.alternation.judged import TIMES, JudgingTask, Rules
 from assay.methods.shared.answers.of_profiles import Answers
@@ -260,7 +260,7 @@ class Alternation(Bounded, Method):
             yield from self._ask(answers, cases[:size], order_rng)
             if self.repeats and not repeated_answers.cases:
                 yield from self._ask(repeated_answers, cases[: self.repeats], order_rng, times=TIMES)
-            is_last = size == len(cases) or not self.stop_early
+            is_last = size == len(cases)
             final_rng = analysis_rng.spawn(1)[0]
             interim_rng = deepcopy(final_rng)  # draws the same numbers
             error_fraction = 1.0 if is_last else EARLY_ERROR_FRACTION
@@ -309,11 +309,14 @@ class Alternation(Bounded, Method):
         """Return the stratum of each profile in each family (column, frame …), and the columns that were left out."""
         if self.records is not None:
             return record_strata(self.records, cases, self.strata or ())
-        return {
+        families = {
             "side": np.array([str(case.side) for case in cases]),
             "frame": np.array([case.clusters["frame"] for case in cases]),
-            **({"opponent": np.array(opponents(cases))} if self.compares else {}),
-        }, ()
+        }
+        if self.compares:
+            opponents = ["an equal document" if case.opponent in case.versions else "another content" for case in cases]
+            families["opponent"] = np.array(opponents)
+        return families, ()
 
     def _ask(self, answers: Answers, cases: Sequence[Case], order_rng: np.random.Generator, times: int = 1) -> Asking:
         """Ask about the `cases` that `answers` lacks; with `times` > 1, repeat each question `times` - 1 times.

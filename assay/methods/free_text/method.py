@@ -178,8 +178,7 @@ class FreeText(Bounded, Method):
             yield from tally.ask(cases[:size], order_rng)
             if judgements is not None:
                 yield from judgements.ask(tally, exchanges)
-            is_last = size == len(cases) or not self.stop_early
-            error_fraction = 1.0 if is_last else EARLY_ERROR_FRACTION
+            error_fraction = 1.0 if size == len(cases) else EARLY_ERROR_FRACTION
             components = self._judge_texts(tally, judgements, analysis_rng.spawn(1)[0], error_fraction, words_by_value)
             looks.append(ProfilesLook(size, {component.name: component.letter for component in components}))
             if tally.unasked or are_settled(components, self.aggregation):

@@ -204,22 +204,17 @@ class Outcomes(Bounded, Method):
             raise SpecificationError("there is no file of decisions: upload one, and name it in the target", "table")
         components = judge_outcomes(self.task(), rng)
         yield from ()  # a design is a generator, even if it asks nothing
-        return self.finding(components, self._aggregation())
-
-    def masked(self, rating: RatingDocument) -> RatingDocument:
-        """Return the rating without small counts of people; raise `MaskingTooCostly` if there are too many."""
-        return masked_rating(rating, self.task(), Vocabulary.of(self))
-
-    def _aggregation(self) -> OutcomesAggregation:
-        """Return the facts of the file for the rating: number of people, digest, period and columns."""
-        assert self.table is not None  # noqa: S101  only called with a table
         names = ("by", "decision", "steps", "score", "truth", "strata", "cluster", "weight")
         values = {name: getattr(self, name) for name in names}
         columns = {
             name: value if isinstance(value, str) else ", ".join(value) for name, value in values.items() if value
         }
         document = DataDocument(self.table.rows, self.table.digest, self.period or None, columns)
-        return OutcomesAggregation(data=document)
+        return self.finding(components, OutcomesAggregation(data=document))
+
+    def masked(self, rating: RatingDocument) -> RatingDocument:
+        """Return the rating without small counts of people; raise `MaskingTooCostly` if there are too many."""
+        return masked_rating(rating, self.task(), Vocabulary.of(self))
 
     def task(self) -> Task:
         """Return the table with this request's settings: groupings, outputs, truth, scores, strata, exclusions.

@@ -63,7 +63,7 @@ class QuestionAnswers(Tally):
         outcome = self.count_reply(reply.failure, None if usable else "no-choice", group)
         if outcome == "usable" and isinstance(position, int):
             self.letters[position] += 1
-            self.choices[key] = question.option_at(order, position)
+            self.choices[key] = (position + order) % OPTIONS  # the index before the options were rotated
 
     def shares(self) -> Mapping[int, Floats]:
         """Return, by index of a question, the share of answers for each option, shape (3,).

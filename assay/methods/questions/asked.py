@@ -112,10 +112,6 @@ class AskedQuestion:
         """Return the options rotated to the left by `order` (0, 1 or 2) places."""
         return self.question.options[order:] + self.question.options[:order]
 
-    def option_at(self, order: int, position: int) -> int:
-        """Return the index in `Question.options` of the option at `position` in the rotated order."""
-        return (position + order) % OPTIONS
-
 
 def recorded_questions(records: Iterable[Json]) -> tuple[AskedQuestion, ...]:
     """Convert records to questions; raise `SpecificationError` if a record is invalid or no option is "unknown"."""

@@ -80,7 +80,6 @@ class GroupQuestions(Bounded, Method):
     summary: ClassVar[str] = "Does a language model name a group where the answer cannot be known?"
     paper: ClassVar[str] = "Parrish et al. (2022)"
     REASONS = spoken.REASONS
-    PHRASES = spoken.PHRASES
     COMPONENT: ClassVar[type[ComponentDocument]] = QuestionsComponent
     AGGREGATION: ClassVar[type[AggregationDocument]] = QuestionsAggregation
 
@@ -130,8 +129,7 @@ class GroupQuestions(Bounded, Method):
             for name, tally in answers.items():
                 yield from tally.ask([question for question in in_look if question.category == name], order_rng)
             turns_before = turns
-            is_last = turns == self._turn_limit or not self.stop_early
-            error_fraction = 1.0 if is_last else EARLY_ERROR_FRACTION
+            error_fraction = 1.0 if turns == self._turn_limit else EARLY_ERROR_FRACTION
             components = self._judge(answers, analysis_rng.spawn(1)[0], error_fraction)
             question_count = sum(len(tally.questions) for tally in answers.values())
             looks.append(QuestionsLook(question_count, {component.name: component.letter for component in components}))

@@ -29,5 +29,3 @@ REASONS: Mapping[str, str] = {
         "[; {share:share} of all answers are the letter {letter:value}]."
     ),
 }
-
-PHRASES: Mapping[str, str] = {}

@@ -144,12 +144,9 @@ class TranslationMethod(Bounded, Method):
         """Fill in the attribute's default blocks and check the fields."""
         super().__post_init__()
         tested_attribute = self.catalog_attribute
-        object.__setattr__(
-            self, "unbiased", tuple(dict(shares) for shares in self.unbiased) or default_unbiased(tested_attribute)
-        )
-        object.__setattr__(
-            self, "biased", tuple(dict(shares) for shares in self.biased) or default_biased(tested_attribute)
-        )
+        for field, default_blocks in (("unbiased", default_unbiased), ("biased", default_biased)):
+            blocks = tuple(dict(shares) for shares in getattr(self, field))
+            object.__setattr__(self, field, blocks or default_blocks(tested_attribute))
         refuse_repeats("languages", self.languages)
         for index, language in enumerate(self.languages):
             if self.source_texts is not None and language.partition("-")[0].lower() == self.source:

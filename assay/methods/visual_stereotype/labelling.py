@@ -20,7 +20,6 @@ from assay.catalog.answer_text import alternatives, compiled, normalise_answer, 
 from assay.catalog.stereotypes import TIED, Role, VisualWords
 from assay.catalog.terms import any_of, folded
 from assay.document import Json
-from assay.errors import SpecificationError
 from assay.methods.shared.answers.tally import AnswerTally, Asking, ask_in_batches
 from assay.methods.visual_stereotype.inputs import UsablePicture
 from assay.model import Look, Probe, Reply
@@ -129,24 +128,14 @@ def ask_pictures(
 
     def probes_of(number: int, picture: UsablePicture) -> list[Probe]:
         name = f"{prefix}/{number}/{picture.term}"
-        looks = (Look(picture.image, order, fill_question(question, order)) for order in orders)
+        # both labels in place of ``{labels}``: "… man or woman?"
+        looks = (Look(picture.image, order, question.replace("{labels}", " or ".join(order))) for order in orders)
         return [Probe(f"{name}/{index}", look, versions_of=(name,)) for index, look in enumerate(looks)]
 
     affordable = takewhile(lambda _: not tally.unasked, enumerate(pictures, start=first))
     probes_by_picture = ((picture, probes_of(number, picture)) for number, picture in affordable)
     label_of_role = dict(zip(TIED, words.labels, strict=True))
     yield from ask_in_batches(probes_by_picture, partial(tally.take, reader=reader, label_of_role=label_of_role))
-
-
-def fill_question(question: str, labels: Sequence[str]) -> str:
-    """Return the question with both labels in place of ``{labels}``: "… man or woman?"."""
-    return question.replace("{labels}", " or ".join(labels))
-
-
-def check_question(question: str) -> None:
-    """Raise an error, which names the field ``question``, if a question has braces other than ``{labels}``."""
-    if {"{", "}"} & set(question.replace("{labels}", "")):
-        raise SpecificationError(f"the question {question[:80]!r} may hold {{labels}}, and no other braces", "question")
 
 
 class Reader:

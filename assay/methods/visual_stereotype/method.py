@@ -34,7 +34,7 @@ from assay.methods.visual_stereotype.image_generation import (
 )
 from assay.methods.visual_stereotype.image_scores import Sightings, over_images, score_images
 from assay.methods.visual_stereotype.inputs import Picture, UsablePicture, picture_of, sort
-from assay.methods.visual_stereotype.labelling import QUESTION, PictureTally, ask_pictures, check_question
+from assay.methods.visual_stereotype.labelling import QUESTION, PictureTally, ask_pictures
 from assay.model import Draw, Kind, Observation
 from assay.rating.component import result_or_why
 from assay.references import AuthoredItems, CorpusItem, LoadedCorpus, LoadedMaterial, MaterialKind
@@ -77,7 +77,9 @@ class VisualStereotype(TermsDesign[VisualWords]):
 
     def __post_init__(self) -> None:
         """Look the words up and check the fields."""
-        check_question(self.question)
+        if {"{", "}"} & set(self.question.replace("{labels}", "")):
+            problem = f"the question {self.question[:80]!r} may hold {{labels}}, and no other braces"
+            raise SpecificationError(problem, "question")
         super().__post_init__()
 
     def for_kind(self, kind: Kind) -> VisualStereotype:  # noqa: ARG002 - same signature as other methods

@@ -123,7 +123,9 @@ class TermScores(ABC, Generic[W, T, F, C]):
         """Judge the answers so far, at an interim analysis with `size` items of each term (0: there are no items)."""
         component = self._judge(tolerance, rng)
         if size:
-            self.looks.append(self._look_entry(size, component))
+            probabilities = NO_ENTRIES if component.probabilities is None else component.probabilities.as_json()
+            counts = {self.items_name: len(self.tally.results)}
+            self.looks.append(TermsLook(size, **counts, letter=component.letter, probabilities=probabilities))
         detail = replace(cast("C", component.detail), looks=tuple(self.looks))
         return replace(component, detail=detail, reasons=(*component.reasons, *self.scoring_reasons()))
 
@@ -187,15 +189,6 @@ class TermScores(ABC, Generic[W, T, F, C]):
                 ),
             )
         return hidden
-
-    def _look_entry(self, size: int, component: Component) -> TermsLook:
-        probabilities = component.probabilities
-        return TermsLook(
-            size,
-            **{self.items_name: len(self.tally.results)},
-            letter=component.letter,
-            probabilities=NO_ENTRIES if probabilities is None else probabilities.as_json(),
-        )
 
     def units(self, delta: float) -> tuple[Units, ...]:
         """Return the numbers of independent units (terms, answered items), each with the minimum for a letter."""

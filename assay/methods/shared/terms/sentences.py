@@ -127,11 +127,6 @@ def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> SortedItems[P
     return SortedItems(tuple(pairs.values()), dict(refusals))
 
 
-@lru_cache(maxsize=64)
-def _cached_reader(words: StereotypeWords) -> _Reader:
-    return _Reader(words)
-
-
 @dataclass(frozen=True, slots=True)
 class _SentenceTerms:
     """A sentence's group term (its pair, its match, and the group: `side` 0 or 1), and attribute term with its list."""
@@ -221,6 +216,9 @@ class _Reader:
         if isinstance(other_terms, str) or (other_terms.pair_index, other_terms.side, other_terms.term) != expected:
             return True
         return _differing_share(_other_words(terms.group_match), _other_words(other_terms.group_match)) > DIFFERING
+
+
+_cached_reader = lru_cache(maxsize=64)(_Reader)
 
 
 def _term_pattern(terms: Iterable[str]) -> re.Pattern[str]:

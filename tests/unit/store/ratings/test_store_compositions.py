@@ -7,6 +7,7 @@ from sqlalchemy import update
 
 from store.ratings import compositions
 from store.ratings.compositions import NewComposition
+from store.ratings.ratings import find_all
 from store.ratings.tables import ratings
 from store.targets import targets
 from store.targets.targets import NewTarget
@@ -50,10 +51,10 @@ def test_pages_of_compositions_are_newest_first(database):
 def test_private_ratings_of_a_composition_are_left_out_for_other_tenants(database, published):
     private, unlisted = published(), published(visibility="unlisted", request_digest="sha256:2")
     with database.read() as c:
-        assert set(compositions.readable(c, [private, unlisted, "rat_none"], "acme")) == {private, unlisted}
-        assert set(compositions.readable(c, [private, unlisted], "rival")) == {unlisted}
-        assert set(compositions.readable(c, [private, unlisted], None)) == {unlisted}
-        assert compositions.readable(c, [], "acme") == {}
+        assert set(find_all(c, [private, unlisted, "rat_none"], "acme")) == {private, unlisted}
+        assert set(find_all(c, [private, unlisted], "rival")) == {unlisted}
+        assert set(find_all(c, [private, unlisted], None)) == {unlisted}
+        assert find_all(c, [], "acme") == {}
 
 
 @pytest.fixture
