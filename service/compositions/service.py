@@ -81,7 +81,7 @@ async def compose(service: Service, tenant: str, request: CompositionRequest) ->
 
 
 def _choose_ratings(c: Connection, tenant: str, request: CompositionRequest) -> tuple[list[ChosenRating], int]:
-    """Read the ratings of all links, in four queries; return them and the time of the database in milliseconds."""
+    """Read the ratings of all links, in four queries; return them and the time now (milliseconds since 1970)."""
     ratings = find_all(c, [link.rating for link in request.chain if link.rating is not None], tenant)
     targets_by_id = targets.find_by_ids(c, tenant, [link.target for link in request.chain if link.target is not None])
     attribute = request.attribute or next((rating.attribute for rating in ratings.values()), None)
