@@ -24,7 +24,7 @@ def in_order(*makers: Callable[[Part], Piece]) -> Callable[[Part], Iterable[Piec
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How many further questions about a component its experiment's words or rows allow, and what would allow more."""
+    """Number of further questions about a component that its material (words or rows) allows, and how to allow more."""
 
     remaining: int | None
     """Number of further questions; ``None`` if only the value of `field` limits it."""

@@ -59,7 +59,7 @@ AZURE_SCHEMA: Json = json.loads(files(__package__).joinpath("azure_schema.json")
 
 
 def azure_api_center(view: PublicView) -> str:
-    """Write the metadata schema, which is created once, and the values of the rated API, as JSON.
+    """Write JSON for Azure API Center: a metadata schema, to be created once, and its values for the rated API.
 
     ``metadataSchemas`` are bodies of "Metadata Schemas - Create Or Update" (their ``schema`` is JSON in a string, as
     Azure requires); ``customProperties`` go into the API's ``properties``.
@@ -202,7 +202,7 @@ CACHE_S = 300
 def shields(view: PublicView) -> str:
     """Write the answer to shields.io's endpoint badge (https://shields.io/badges/endpoint-badge).
 
-    The schema is closed: a reader that finds an unknown field draws "invalid properties". So the age of the rating is
+    No other field may be added: shields.io would draw "invalid properties". So the age of the rating is
     shown by the date in the message and by the response's headers, and the message says who requested the rating.
     """
     message = f"{view.message} · {view.rated_on.isoformat()}" if view.rated_on else view.message

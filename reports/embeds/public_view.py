@@ -143,7 +143,7 @@ class PublicView:
     # ------------------------------------------------------------------------ requester
     @property
     def requested_by(self) -> str | None:
-        """Kind of requester, by current proofs of ownership or else those at the rating's time; ``None`` if unknown."""
+        """Role of the requester ("owner", "other" …), as proved now or else when rated; ``None`` if unknown."""
         return self.requester or self.rating.requester.role
 
     @property
