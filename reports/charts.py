@@ -49,7 +49,7 @@ def forest(
 
 
 def forest_table(title: str, head: str, marks: Sequence[Mark], kinds: tuple[str, ...]) -> Table:
-    """Return a forest plot's numbers as a table: names under `head`, and a column of numbers for each of `kinds`."""
+    """Return a forest plot's numbers as a table: names under `head`, and a column for each of `kinds` (or only one)."""
     columns = {head: tuple(mark.label for mark in marks)}
     for kind_index, kind in enumerate(kinds or ("Estimate",)):  # without kinds, each mark has one span
         spans = [mark.spans[kind_index] for mark in marks]
