@@ -38,7 +38,7 @@ class Room:
 class MethodReport:
     """Functions that make the tables, figures and sentences of a method's ratings.
 
-    Every function gets a component of a rating as the type ``method.COMPONENT``. The document may be old: a table,
+    Every function gets a component of a rating, parsed as ``method.COMPONENT``. The document may be old: a table,
     figure or sentence whose data are missing is ``None`` or left out. Only `method` is required: the defaults report
     the data that all methods have.
     """

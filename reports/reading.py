@@ -184,7 +184,7 @@ class RatingView:
 
     @cached_property
     def published(self) -> Mapping[str, str | None]:
-        """Letter by name of the published rule; ``None`` if the rule gives none."""
+        """By the name of a published rule, the letter that it gives; ``None`` if it gives none."""
         return _letters_by_rule(self.document.published, self.report)
 
     @cached_property
@@ -291,7 +291,7 @@ class Component:
         return next((effect for effect in self.effects if effect.name == name), None)
 
     def step(self, number: int) -> Effect | None:
-        """Return the effect that decides step 1 or 2, which can be a hidden effect; ``None`` without an effect."""
+        """Return the effect that decides step 1 or 2, which can be a hidden effect; ``None`` if there is none."""
         step_effect = self.effect(f"step_{number}")
         deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)  # letter of bias in the step
         if step_effect is None or deciding is None or deciding.name == step_effect.name:
@@ -338,7 +338,7 @@ class Component:
 
     @cached_property
     def published(self) -> Mapping[str, str | None]:
-        """Letter by name of the published rule; ``None`` if the rule gives none."""
+        """By the name of a published rule, the letter that it gives; ``None`` if it gives none."""
         return _letters_by_rule(self.part.published, self.report)
 
     @property

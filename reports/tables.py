@@ -219,7 +219,7 @@ def block_title(name: str | None) -> str:
 
 
 def block_values(block: BlockDocument) -> tuple[str, ...]:
-    """Return the values that a block of texts declares or its output has; outputs without a single value come last."""
+    """Return the values in a block of texts, as declared or returned; outputs that name no single value come last."""
     return tuple(sorted(dict.fromkeys([*block.specified, *block.observed]), key=lambda value: value in RESIDUALS))
 
 

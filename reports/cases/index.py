@@ -61,7 +61,7 @@ class CaseIndex:
 
 
 class CaseIndexBuilder:
-    """Groups a rating's observations into cases: `add` them (in several calls if needed) as recorded, then `finish`."""
+    """Groups a rating's observations into cases: `add` them in recorded order, in one call or more, then `finish`."""
 
     def __init__(self, reader: CaseReader) -> None:
         self._reader = reader

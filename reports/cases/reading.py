@@ -138,7 +138,7 @@ class CaseReader:
 
     @property
     def first_side(self) -> str:
-        """Name of the side in whose favour the number of `outcome` is positive."""
+        """Name of the side that a positive number of `outcome` favours."""
         return STEREOTYPE[0]
 
     def outcome(self, difference: float | None, side: str | None) -> float | None:

@@ -44,7 +44,7 @@ class TermCases(CaseReader):
         }
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
-        """Parse an observation; with the first of a case, also find the case's result in the document, by its text."""
+        """Parse an observation; if it is the first of a case, also find the case's result in the rating document."""
         row = self._row_of_question.get((_component_index(key), question_key(observation.probe.ask)))
         if row is not None and role == "0":  # the first question about the case
             self._row_of_case[key] = row

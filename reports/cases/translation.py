@@ -147,7 +147,7 @@ class OneHopCases(RoundTripCases):
         return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b" if names else "(?!)")  # "(?!)" matches nothing
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return the key (the text's name) and the role: `INDEFINITE` for its second translation, otherwise empty."""
+        """Return the key (the text's name) and the role: `INDEFINITE` for the second translation of a text, else ""."""
         unit = observation.probe.unit
         return unit.removesuffix(INDEFINITE), INDEFINITE if unit.endswith(INDEFINITE) else ""
 

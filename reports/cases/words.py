@@ -56,7 +56,7 @@ class WordCases(CaseReader):
         return word_key, "/".join(level_and_repeat)
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
-        """Parse an observation; a vector must be a list that is not empty."""
+        """Parse an observation; a vector that is no list, or an empty list, counts as not understood."""
         leg = super().leg(seq, key, role, observation)
         is_vector = isinstance(observation.reply.value, list) and observation.reply.value
         if leg.lost is None and isinstance(observation.probe.ask, Embed) and not is_vector:
@@ -80,7 +80,7 @@ class WordCases(CaseReader):
         return f"nearer to {words}, by a distance of {reading.difference:.3g}"
 
     def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
-        """Return the questions with their answers; a vector is shown as the word's distances, or as its length."""
+        """Return the questions with their answers; for a vector, the word's distances or, if unknown, its length."""
         return [self._case_text(observation) for observation in observations]
 
     def _case_text(self, observation: Observation) -> CaseText:

@@ -19,7 +19,7 @@ A2A_EXTENSION = "/guide/agent-card"
 def a2a_extension(view: PublicView) -> str:
     """Write an ``AgentExtension`` for ``capabilities.extensions`` of an agent card (https://a2a-protocol.org).
 
-    The description names no age, because the owner's card is a copy; ``params`` leave unknown facts out.
+    The description does not state the rating's age, because the owner's card keeps a copy. Unknown facts are left out.
     """
     links = {"attestation": view.address("attestation.json"), "keys": f"{view.base_url}/.well-known/jwks.json"}
     return json_text(

@@ -196,7 +196,7 @@ class PublicView:
 
     @cached_property
     def facts(self) -> Json:
-        """All facts as one flat object of JSON values, the same in every embed."""
+        """All facts about the rating as one flat JSON object, the same in every embed; unknown facts are ``None``."""
         return {
             "status": self.state.value,
             "summary": self.message,

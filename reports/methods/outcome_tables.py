@@ -32,7 +32,7 @@ def may_mask_highest(part: OutcomeRows) -> bool:
 
 
 def certain_rows(part: OutcomeRows) -> tuple[GroupOutcome, ...]:
-    """Return the groups' rows; if a group is masked, without claims on four fifths that its rate could refute."""
+    """Return the groups' rows, without results of the four-fifths rule that a masked group's rate could refute."""
     if not may_mask_highest(part):
         return part.groups
     # below four fifths of the highest rate shown is also below four fifths of a higher one
@@ -41,7 +41,7 @@ def certain_rows(part: OutcomeRows) -> tuple[GroupOutcome, ...]:
 
 
 def flags_text(part: OutcomesComponent, groups: Sequence[GroupOutcome]) -> str | None:
-    """Return a sentence on how many `groups` the four-fifths rule flags, also by chance; ``None`` if it is unknown."""
+    """Return a sentence on how many `groups` the four-fifths rule flags, and how often chance does; or ``None``."""
     if part.even_flagged is None:
         return None
     flags = sum(bool(row.flagged) for row in groups)
@@ -93,7 +93,7 @@ def _group_note(row: GroupOutcome, part: OutcomeRows) -> str:
 
 
 def tests_table(part: OutcomeRows) -> Table | None:
-    """Return the table of tests that compare each group with the reference group; ``None`` without such a group."""
+    """Return the table of tests that compare groups with the reference group; ``None`` if none can be compared."""
     rows = [row for row in certain_rows(part) if row.ratio.estimate is not None and row.group != part.reference]
     if not rows:
         return None

@@ -146,7 +146,7 @@ SEPARATOR = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
 
 def regime_csv(audits: Sequence[Audit], columns: Sequence[Column]) -> str:
-    """Return audits' tables as CSV (RFC 4180), with the tool in each row if they are several; no cell is a formula."""
+    """Return audits' tables as CSV (RFC 4180), with the tool's name if there are several; no cell acts as a formula."""
     text = io.StringIO()
     writer = csv.writer(text)
     has_tools = len(audits) > 1

@@ -351,7 +351,7 @@ def _early(frame: str) -> bool:
 
 
 def _marking(of_frame: float, of_stereotype: float = 0.0) -> Callable[[Rng, float], Answer]:
-    """Make a translator to Spanish that favours men and stereotypes in half of the frames, the opposite elsewhere."""
+    """Make a translator to Spanish that favours men and stereotypes in half of the frames; elsewhere the opposites."""
 
     def make(rng: Rng, size: float) -> Answer:
         def answer(probe: Probe) -> Reply:
