@@ -320,7 +320,7 @@ class Component:
 
     @cached_property
     def sensitivity(self) -> Mapping[str, Verdict]:
-        """Verdict that each other tolerance (key) would give: its likeliest letter or, of equally likely, the worse."""
+        """Verdict that each tolerance (key, as text) would give: its likeliest letter; of equally likely, the worse."""
         return {label: _likeliest_verdict(shares) for label, shares in self.part.sensitivity.items()}
 
     @cached_property

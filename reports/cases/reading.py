@@ -195,7 +195,7 @@ def kind_and_side(lead: float, side_names: tuple[str, str] = STEREOTYPE) -> tupl
 
 
 def question_key(ask: Ask) -> str:
-    """Return the text that identifies a question: its text, first option or picture's digest; empty for a record."""
+    """Return what identifies a question: its text, first option or digest of its picture; empty for a record."""
     match ask:
         case Look():
             return ask.image

@@ -73,7 +73,7 @@ class Patience:
     longest_pause_s: float = 60.0
 
     def pause_s(self, attempt: int, requested_s: float | None) -> float | None:
-        """Return the seconds before retry `attempt` + 1 (`requested_s` if the service named them); ``None`` to end."""
+        """Return the seconds before retry `attempt` + 1 (`requested_s` if the service named them); ``None``: stop."""
         if attempt >= self.retries:
             return None
         if requested_s is not None:
