@@ -27,7 +27,7 @@ FAMILY = re.compile(r"([\w-]+): (.+)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Because:
-    """The effect that decided a letter, its limit, sentences that explain the letter by it, and an example."""
+    """Explanation of a rating's letter: the effect that decided it, the effect's limit, sentences and an example."""
 
     text: str
     """Sentences that say why the rating has its letter, with the effect in the service's own unit."""
@@ -72,7 +72,7 @@ def _explain_letter(
     report: MethodReport,
     case: tuple[str, str] | None,
 ) -> Iterator[str]:
-    """Yield the sentences of an explanation: letter and effect, evidence, what the number means, example, remark."""
+    """Yield sentences that explain a letter: its effect, evidence, what the number means, example (`case`), remark."""
     unit = unit_of(rating, part, deciding, report)
     size = unit.of(abs(deciding.effect.estimate or 0.0), deciding.effect.low, deciding.effect.high)
     if report.unit is not None and not unit.name:
@@ -101,7 +101,7 @@ def _explain_letter(
 def unit_of(
     rating: RatingDocument, part: ComponentDocument, deciding: DecidingEffect | None, report: MethodReport
 ) -> Unit:
-    """Return the unit in which sentences and figures show an effect; without a unit in the report, plain numbers."""
+    """Return the unit in which to show the `deciding` effect; plain numbers if the method's report has no unit."""
     if report.unit is None:
         return Unit(amount)
     return report.unit(rating, part, None if deciding is None else deciding.hidden)
@@ -110,7 +110,7 @@ def unit_of(
 def _evidence_sentences(
     rating: RatingDocument, part: ComponentDocument, deciding: DecidingEffect, report: MethodReport
 ) -> list[str]:
-    """Return sentences with the counts behind the effect, or else the report's first two sentences on the answers."""
+    """Return the method's sentences on the counts behind the effect; without any, its first two general sentences."""
     if count_sentences := [visible(sentence) for sentence in report.decided(rating, part, deciding)]:
         return count_sentences
     sentences = report.in_words(rating, replace(part, hidden=()))  # without hidden effects: only about averages
@@ -127,7 +127,7 @@ def _evidence_sentences(
 
 
 def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
-    """Return a phrase that completes "the effect …", such as "on balanced input" or "in a typical text"."""
+    """Say where the effect was measured, to continue "the effect": "on balanced input", "in a typical text"."""
     hidden = deciding.hidden
     if hidden is None:  # the effect of a step, or ("content") of values that follow occupations
         return "of occupations" if deciding.name == "content" else f"on {report.steps[deciding.step - 1]}"
@@ -144,7 +144,7 @@ def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
 
 
 def _changed_example(part: ComponentDocument, deciding: DecidingEffect) -> tuple[str, str] | None:
-    """Return (sent, returned) of the first changed text, about the deciding occupations if any decided; or ``None``."""
+    """Return the first text that came back changed, as (sent, returned); if certain occupations decided, about them."""
     stratum = deciding.hidden.name if deciding.hidden is not None else None
     names = [""]  # matches every text
     if stratum in SIDES.values():  # the occupations of one labour side

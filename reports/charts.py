@@ -38,7 +38,7 @@ def forest(
     tolerance: float | None = None,
     head: str = "",
 ) -> Forest | None:
-    """Return a forest plot of (name, span) `rows`; ``None`` without numbers. `head`: column head of the names."""
+    """Return a forest plot of (name, span) `rows`; ``None`` if no row has a span. `head` titles its table's names."""
     all_marks = tuple(Mark(visible(name), (row_span,)) for name, row_span in rows if row_span is not None)
     if not all_marks:
         return None
@@ -49,7 +49,7 @@ def forest(
 
 
 def forest_table(title: str, head: str, marks: Sequence[Mark], kinds: tuple[str, ...]) -> Table:
-    """Return the numbers of a forest plot as a table: a column of names titled `head`, and a column for each kind."""
+    """Return a forest plot's numbers as a table: names under `head`, and a column for each of `kinds` (or only one)."""
     columns = {head: tuple(mark.label for mark in marks)}
     for kind_index, kind in enumerate(kinds or ("Estimate",)):  # without kinds, each mark has one span
         spans = [mark.spans[kind_index] for mark in marks]
@@ -59,7 +59,7 @@ def forest_table(title: str, head: str, marks: Sequence[Mark], kinds: tuple[str,
 
 
 def curve_table(title: str, head: str, curves: Sequence[Curve]) -> Table:
-    """Return the values of curves of the same `x` at `CURVE_TABLE_POINTS` points as a table."""
+    """Return a table with a row for each curve: its `y` at `CURVE_TABLE_POINTS` values of the `x` that all share."""
     x = curves[0].x
     # a set, because a curve may have fewer points than the table
     indices = sorted({round(step * (len(x) - 1) / (CURVE_TABLE_POINTS - 1)) for step in range(CURVE_TABLE_POINTS)})

@@ -24,7 +24,7 @@ Counts = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Coverage:
-    """Numbers of shipped words with which a method can test an attribute, or the reason why it cannot."""
+    """How many words Assay ships with which a method can test an attribute, or the reason why the method cannot."""
 
     method: str
     """Name of the method."""
@@ -36,7 +36,7 @@ class Coverage:
 
 @cache
 def coverage(attribute_name: str) -> tuple[Coverage, ...]:
-    """Return, for each method, the words with which it can test an attribute, or the reason why it cannot."""
+    """Return, for each method, the numbers of words with which it can test an attribute, or why it cannot."""
     return tuple(_coverage(attribute_named(attribute_name), method) for method in every_method())
 
 

@@ -55,11 +55,11 @@ def hidden_in_words(
     content_template: str = "",
     own_templates: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[str]:
-    """Yield up to three sentences: on the largest hidden effect on single cases, of a stratum or loss, and of content.
+    """Yield a sentence on the largest hidden effect of each kind: on single cases, in a stratum or by loss, by content.
 
-    The templates are sentences with ``{name}`` and ``{size}``; `own_templates` has the templates of single strata, by
-    name, and of single contents, by ``content: {name}``. `individual_unit` is the unit of the effect on
-    a single case if it differs from `unit`. The largest effect is the largest relative to its limit.
+    An average over all input can hide these effects; the largest is the largest relative to its limit. Templates are
+    sentences with ``{name}`` and ``{size}``; `own_templates` replaces them for the strata that are its keys, and for
+    the contents with the key "content: NAME". `individual_unit`: unit of effects on single cases, if it is not `unit`.
     """
     largest: dict[str, HiddenDocument] = {}
     for hidden in sorted(part.hidden, key=lambda hidden: -_share_of_limit(part, hidden)):
@@ -145,7 +145,7 @@ def deciding_component(rating: RatingDocument) -> ComponentDocument | None:
 
 
 def _name_component(part: ComponentDocument, count: int) -> Iterator[str]:
-    """Yield a sentence that names the component to which the numbers belong, if the rating has several."""
+    """Yield a sentence that names the component to which numbers belong, if the rating has several (`count`)."""
     if count > 1:
         name = part.language_name or part.name or "one"
         title = f"{name}, {part.template}" if part.template and part.template != "base" else name
@@ -153,7 +153,7 @@ def _name_component(part: ComponentDocument, count: int) -> Iterator[str]:
 
 
 def _effect_sentences(document: RatingDocument, part: ComponentDocument, steps: Iterable[str]) -> Iterator[str]:
-    """Yield sentences with the effects as plain numbers, for a method without sentences of its own."""
+    """Yield the effects as plain numbers in sentences, for a method without its own; `steps` names the two inputs."""
     for number, step in enumerate(steps, 1):
         size, limit = part.effect(f"step_{number}"), part.tolerances.get(f"step_{number}")
         if size is not None:

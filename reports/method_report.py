@@ -24,7 +24,7 @@ def in_order(*makers: Callable[[Part], Piece]) -> Callable[[Part], Iterable[Piec
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How many further questions about a component its experiment's words or rows allow, and what would allow more."""
+    """Number of further questions about a component that its material (words or rows) allows, and how to allow more."""
 
     remaining: int | None
     """Number of further questions; ``None`` if only the value of `field` limits it."""
@@ -38,7 +38,7 @@ class Room:
 class MethodReport:
     """Functions that make the tables, figures and sentences of a method's ratings.
 
-    Every function gets a component of a rating as the type ``method.COMPONENT``. The document may be old: a table,
+    Every function gets a component of a rating, parsed as ``method.COMPONENT``. The document may be old: a table,
     figure or sentence whose data are missing is ``None`` or left out. Only `method` is required: the defaults report
     the data that all methods have.
     """

@@ -83,7 +83,7 @@ def service_facts(rating: RatingView) -> list[tuple[str, str]]:
 
 
 def limits(rating: RatingView) -> list[tuple[str, str]]:
-    """Return (name, text) pairs: "Tolerance" with its number, then "Limit NUMBER" with the titles of its effects."""
+    """Return (name, text) pairs: "Tolerance" and its size, then "Limit SIZE" and the effects with this limit."""
     titles: dict[str, dict[str, None]] = {}  # by limit; the inner dictionaries are ordered sets
     for component in rating.components:
         for effect in component.effects:
@@ -135,7 +135,7 @@ def other_rules(rating: RatingView) -> list[ReasonView]:
 
 
 def _unique_reasons(rating: RatingView) -> list[ReasonView]:
-    """Return the reasons; if components share a reason, that of the first, whose sentence then names the others."""
+    """Return the reasons, each once; if components share it, that of the first, with a sentence naming the others."""
     first_component_of_code: dict[str, str | None] = {}
     for reason in rating.reasons:
         first_component_of_code.setdefault(reason.code, reason.component)

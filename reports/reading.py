@@ -184,7 +184,7 @@ class RatingView:
 
     @cached_property
     def published(self) -> Mapping[str, str | None]:
-        """Letter by name of the published rule; ``None`` if the rule gives none."""
+        """By the name of a published rule, the letter that it gives; ``None`` if it gives none."""
         return _letters_by_rule(self.document.published, self.report)
 
     @cached_property
@@ -194,7 +194,7 @@ class RatingView:
 
     @cached_property
     def sheets(self) -> tuple[Table, ...]:
-        """The method's tables about the aggregation of components."""
+        """The method's tables about all components together."""
         return _tables(read_json(self.report.method.COMPONENT, self.document.aggregation.json, visible), self.report)
 
     @property
@@ -204,7 +204,7 @@ class RatingView:
 
     @property
     def request(self) -> str:
-        """Sentences on who requested the rating and how, by current proofs of ownership or else by earlier ones."""
+        """Sentences on who requested the rating and how; ownership as proved now or else at the time of the rating."""
         requester, standing = self.document.requester, self.circumstances.standing
         return request_in_words(
             standing.requester or requester.role,
@@ -244,9 +244,9 @@ class RatingView:
 # ---------------------------------------------------------------------------- a component
 @dataclass(frozen=True)
 class Component:
-    """One component of a rating: its document, and the texts and tables that reports show.
+    """One component (such as a language) of a rating: its document, and the texts and tables that reports show.
 
-    Most are computed at their first use. Published rules, and causes of lost replies, have words instead of codes.
+    Most are computed at their first use. Published rules and causes of lost replies are named in words, not by codes.
     """
 
     number: int
@@ -291,7 +291,7 @@ class Component:
         return next((effect for effect in self.effects if effect.name == name), None)
 
     def step(self, number: int) -> Effect | None:
-        """Return the effect that decides step 1 or 2, which can be a hidden effect; ``None`` without an effect."""
+        """Return the effect that decides step 1 or 2, which can be a hidden effect; ``None`` if there is none."""
         step_effect = self.effect(f"step_{number}")
         deciding = deciding_effect(self.part, Letter.BS if number == 1 else Letter.DSBS)  # letter of bias in the step
         if step_effect is None or deciding is None or deciding.name == step_effect.name:
@@ -305,7 +305,7 @@ class Component:
 
     @cached_property
     def hidden(self) -> tuple[Effect, ...]:
-        """The effects that a mean can hide; an effect without its own limit has the limit of step 1."""
+        """The effects that an average can hide; an effect without its own limit has the limit of step 1."""
         step_limit, titles = self.part.tolerances.get("step_1"), WORDS["titles"]
         named_effects = [(hidden.name or "unnamed", hidden) for hidden in self.part.hidden]
         return tuple(
@@ -315,12 +315,12 @@ class Component:
 
     @cached_property
     def transitions(self) -> Mapping[str, Shares]:
-        """Counts of sentences by value sent (row) and returned; outputs that name no single value are last."""
+        """By value sent (or group), counts of sentences by value returned; those that name no single value are last."""
         return {row: residuals_last(counts) for row, counts in self.part.transitions.items()}
 
     @cached_property
     def sensitivity(self) -> Mapping[str, Verdict]:
-        """By tolerance (as text), the verdict with the likeliest letter; of equally likely letters, the worse."""
+        """Verdict that each tolerance (key, as text) would give: its likeliest letter; of equally likely, the worse."""
         return {label: _likeliest_verdict(shares) for label, shares in self.part.sensitivity.items()}
 
     @cached_property
@@ -338,17 +338,17 @@ class Component:
 
     @cached_property
     def published(self) -> Mapping[str, str | None]:
-        """Letter by name of the published rule; ``None`` if the rule gives none."""
+        """By the name of a published rule, the letter that it gives; ``None`` if it gives none."""
         return _letters_by_rule(self.part.published, self.report)
 
     @property
     def analyses(self) -> Mapping[str, str]:
-        """Numbers of the published rules' tests in one line each, by their path in the document."""
+        """The published rules' tests: by path in the document ("KEY / KEY"), a line with the numbers of the test."""
         return dict(_leaf_lines(self.part.analyses))
 
     @cached_property
     def examples(self) -> tuple[Mapping[str, str], ...]:
-        """Example texts by stage (asked, on its way, returned, read as, lost); stages without a text are left out."""
+        """Example questions: each has its known texts by stage (asked, on its way, returned, read as, lost)."""
         return tuple(_example_texts(example, Vocabulary.of(self.report.method)) for example in self.part.examples)
 
     @cached_property
@@ -428,13 +428,13 @@ def _service_label(service: ServiceDocument) -> str | None:
 
 
 def facts_of(json_object: Json) -> Mapping[str, str]:
-    """Convert a JSON object of any shape to texts by key; empty values are left out."""
+    """Convert each value of a JSON object to one line of text, by key; empty values are left out."""
     texts = ((visible(str(key)), _value_text(value)) for key, value in json_object.items())
     return {key: text for key, text in texts if text is not None}
 
 
 def _leaf_lines(json_object: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """Yield (path, line) for each object that has plain values: "a / b" ("all" for the outermost), and these values."""
+    """Yield ("KEY / KEY", "key value · key value") for each nested object with plain values; the outermost is "all"."""
     values = facts_of({key: value for key, value in json_object.items() if not isinstance(value, Mapping)})
     if values:
         yield " / ".join(path) or "all", " · ".join(f"{key} {value}" for key, value in values.items())

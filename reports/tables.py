@@ -14,7 +14,7 @@ from reports.view import NOT_MEASURED, RESIDUALS, Effect, Table, Verdict, letter
 
 
 def decimal(value: float | None) -> str:
-    """Format a number with three decimals; "<0.001" and ">0.999", not a rounded 0 or 1; ``None``: "not measured"."""
+    """Format a number as "0.123"; as "<0.001" or ">0.999" if it would round to 0 or 1; ``None`` as "not measured"."""
     if value is None:
         return NOT_MEASURED
     if -0.001 < value < 0:
@@ -27,7 +27,7 @@ def decimal(value: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """Format a count without decimals, or a weighted count with up to six digits; ``None``: "not measured"."""
+    """Format a count as a whole number, or a weighted count with up to six digits; ``None`` as "not measured"."""
     if value is None:
         return NOT_MEASURED
     return f"{value:g}" if value % 1 else f"{int(value)}"
@@ -114,7 +114,7 @@ def published(rules: Mapping[str, str | None], verdict: Verdict) -> Table:
 
 
 def adjusted(rating: RatingView) -> Table:
-    """Return a table of the p-values of step 1 per component, raw and corrected for the number of components."""
+    """Return a table with a row for each component: p-value of step 1, raw and corrected for many components."""
     titles = {"p": "raw p", "holm": "Holm", "bh": "Benjamini-Hochberg"}
     keys = list(dict.fromkeys(key for p_values in rating.document.aggregation.adjusted.values() for key in p_values))
     # in the order of `titles`, and unknown corrections last
@@ -133,7 +133,7 @@ def effects(component: Component) -> Table:
 
 
 def hidden(component: Component) -> Table:
-    """Return a table of every effect that a mean can hide, with its interval and its limit."""
+    """Return a table of every effect that an average can hide, with its interval and its limit."""
     return _effects_table("Effects that a mean can hide,", component.hidden, component.part.estimand)
 
 
@@ -184,7 +184,7 @@ def rates(component: Component) -> Table:
 
 
 def blocks(component: Component) -> Table:
-    """Return a table of the declared and the observed share of each value, block by block."""
+    """Return a table of each value's declared share in every block of texts sent, and its share in the output."""
     rows = []
     for block in component.part.blocks:
         total = sum(block.observed.values())
@@ -211,7 +211,7 @@ def block_title(name: str | None) -> str:
 
 
 def block_values(block: BlockDocument) -> tuple[str, ...]:
-    """Return the names of the values in a block's distributions; outputs that name no single value come last."""
+    """Return the values in a block of texts, as declared or returned; outputs that name no single value come last."""
     return tuple(sorted(dict.fromkeys([*block.specified, *block.observed]), key=lambda value: value in RESIDUALS))
 
 

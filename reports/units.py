@@ -30,7 +30,7 @@ def amount(size: float) -> str:
 
 
 def points(share: float) -> str:
-    """Format a share in [0, 1] as points of a hundred: "9.8", "less than 0.1"."""
+    """Format a share in [0, 1] as a number of points out of 100: "9.8", "less than 0.1"."""
     return LESS_THAN_TENTH if 0 < share < 0.001 else amount(100 * share)
 
 

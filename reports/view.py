@@ -51,7 +51,7 @@ class Table:
 
     @classmethod
     def of_columns(cls, title: str, columns: Mapping[str, Sequence[str]]) -> Table:
-        """Return a table from the cells of each column by its head."""
+        """Return a table from a mapping of each column's head to its cells."""
         return cls(title, tuple(columns), tuple(zip(*columns.values(), strict=True)))
 
     @cached_property
@@ -76,7 +76,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Mark:
-    """A row of a forest plot: a name, and a span (or ``None``) for each of the plot's kinds."""
+    """A row of a forest plot: a name, and a number with its interval (or ``None``) for each of `Forest.kinds`."""
 
     label: str
     spans: tuple[Span | None, ...]
@@ -100,7 +100,7 @@ class Forest:
 
 @dataclass(frozen=True)
 class Dots:
-    """A row of a strip plot: a name, and a list of numbers for each of the plot's kinds."""
+    """A row of a strip plot: a name, and a list of numbers for each of `Strip.kinds`."""
 
     label: str
     values: tuple[tuple[float, ...], ...]
@@ -108,7 +108,7 @@ class Dots:
 
 @dataclass(frozen=True)
 class Strip:
-    """Strip plot: a row of single numbers for each name, as dots; of two kinds, as ticks above and below a line."""
+    """Strip plot: a row of numbers for each name, as dots; numbers of two kinds are ticks above and below a line."""
 
     title: str
     axis: str
@@ -200,7 +200,7 @@ class Scatter:
 
 @dataclass(frozen=True)
 class Case:
-    """A case behind a square: a pair of sentences, or a picture."""
+    """A case that a square stands for: a pair of sentences, or a picture."""
 
     share: float
     """Filled share of the square, in [0, 1]."""
@@ -216,7 +216,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Squares:
-    """A square for each case, in rows by name."""
+    """Figure with a square for each case, in rows named by the cases' term or list."""
 
     title: str
     rows: tuple[tuple[str, tuple[float, ...]], ...]

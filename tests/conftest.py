@@ -30,7 +30,7 @@ from tests.support.redis import RedisServer
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option ``--chaos-scale``, which lengthens the chaos tests."""
+    """Add the options ``--chaos-scale`` and ``--soak-minutes``, which lengthen the chaos tests and the soak test."""
     parser.addoption(
         "--chaos-scale", choices=("short", "long", "night"), default="short", help="how much the chaos suite breaks"
     )
@@ -151,7 +151,7 @@ class NetworkGuard:
         raise OutsideNetwork(f"{what}: tests reach nothing but this machine")
 
     def sending(self, name: str, address_of: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a guarded method of sockets; `address_of` picks the address from its arguments."""
+        """Return the socket method `name` with a guard; `address_of` picks the address from the method's arguments."""
         original = getattr(socket.socket, name)
 
         def guarded(one: socket.socket, *args: Any) -> Any:
@@ -163,7 +163,7 @@ class NetworkGuard:
         return guarded
 
     def resolving(self, name: str) -> Callable[..., Any]:
-        """Return a guarded function that resolves names; numeric addresses need no look-up and are allowed."""
+        """Return the socket function `name` with a guard: it resolves numeric addresses and names of this machine."""
         original = getattr(socket, name)
 
         def guarded(host: Any, *args: Any, **kwargs: Any) -> Any:

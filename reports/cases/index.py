@@ -16,10 +16,10 @@ UNJUDGED_KINDS: frozenset[CaseKind] = frozenset({"canary", "written"})
 
 
 class Case(NamedTuple):
-    """A group of observations: `id` is the number of the first observation, `seqs` has the numbers of all.
+    """Observations (questions with their replies) that are judged together; `seqs`: their numbers; `id`: the first.
 
-    `weight` is its contribution to the effect that decided the letter: the absolute difference divided by the number of
-    cases that are compared for this effect; 0 if the case is not among them.
+    `weight` is the case's contribution to the effect that decided the letter: the absolute value of `difference`,
+    divided by the number of cases that this effect compares; 0 if this case is not among them.
     """
 
     id: int
@@ -61,7 +61,7 @@ class CaseIndex:
 
 
 class CaseIndexBuilder:
-    """Groups the observations of a rating into cases; call `add` once or more, in the recorded order, then `finish`."""
+    """Groups a rating's observations into cases: `add` them in recorded order, in one call or more, then `finish`."""
 
     def __init__(self, reader: CaseReader) -> None:
         self._reader = reader
@@ -83,7 +83,7 @@ class CaseIndexBuilder:
                 self._key_of_question[hash(text)] = key
 
     def finish(self) -> CaseIndex:
-        """Let the `CaseReader` judge every case, and return the index of cases, ordered by weight."""
+        """Judge every case by the `CaseReader`, and return the index of the cases, the largest weight first."""
         readings = {
             key: CaseReading("written") if key in self._written else self._reader.read(key, legs)
             for key, legs in self._legs.items()
@@ -100,7 +100,7 @@ class CaseIndexBuilder:
         return CaseIndex(tuple(cases), self._observation_count, self._copied_count, by_question)
 
     def _read_leg(self, seq: int, observation: Observation) -> tuple[str, Leg]:
-        """Return an observation's case key and its parsed form; a text or picture by an author is a case of its own."""
+        """Return a case's key and the parsed observation; a text or picture made by an author model is its own case."""
         if isinstance(observation.probe.ask, Write | Draw) and not self._reader.target_writes:
             self._written.add(observation.probe.unit)
             return observation.probe.unit, Leg(seq, role="")
@@ -108,7 +108,7 @@ class CaseIndexBuilder:
         return key, self._reader.leg(seq, key, role, observation)
 
     def _weight(self, reading: CaseReading, counts: Mapping[tuple[str | None, int | None], int]) -> float:
-        """Return the weight (`Case.weight`) of a case; `counts`: number of compared cases by (component, step)."""
+        """Return the `Case.weight` of a judged case; `counts` has the number of compared cases by (component, step)."""
         if self._reader.deciding is None or reading.difference is None:
             return 0.0
         component_name, step = self._reader.deciding

@@ -25,7 +25,7 @@ LIMIT = 0.1
 
 
 class ProfileCases(CaseReader):
-    """Reader of profiles: a case has the answers about one text or record, asked with each value of the attribute."""
+    """Reader of cases that have the answers about one text or record (a profile) with each value of the attribute."""
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         super().__init__(rating, deciding)
@@ -42,7 +42,7 @@ class ProfileCases(CaseReader):
         return self.values[0] if self.values else ""
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return the key (a profile's name) and the role: a value, then the position and the repetition, if any."""
+        """Return the key (a profile's name) and the role: VALUE, then "/first" or "/second" and repetition, if any."""
         unit, marker, number = observation.probe.unit.partition(REPEATED)
         suffixes = POSITION_SUFFIXES if _is_comparison(observation) else ()
         position = next((suffix for suffix in suffixes if unit.endswith(suffix)), "")
@@ -53,13 +53,13 @@ class ProfileCases(CaseReader):
         return name, f"{value}{position}{marker}{number}"
 
     def split_value(self, unit: str) -> tuple[str, str]:
-        """Split a unit before the longest known value at its end, which may contain slashes, or at the last slash."""
+        """Split a unit "NAME/VALUE" into (name, value); a known value (the longest that fits) may contain slashes."""
         matches = [name for name in self.values if unit.endswith(f"/{name}")]
         value = max(matches, key=len, default=unit.rpartition("/")[2])
         return unit.removesuffix(f"/{value}"), value
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:  # noqa: ARG002
-        """Read an answer as a number: a plain number, the score of the judged label, or the share of a comparison."""
+        """Parse an answer as a number: itself, the judged label's score, or the profile's share of a comparison."""
         loss, value = missing_reason(observation), observation.reply.value
         if loss is not None:
             return Leg(seq, role, loss)
@@ -71,7 +71,7 @@ class ProfileCases(CaseReader):
         return Leg(seq, role, value=score)
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
-        """Compare the mean answers between the values of the attribute; repeated questions are left out."""
+        """Compare the mean answers for each value of the attribute; repetitions of a question are left out."""
         first_legs = [leg for leg in legs if REPEATED not in leg.role]
         if (loss := lost_kind(first_legs)) is not None:
             return CaseReading(loss, self.component_name)
@@ -82,14 +82,14 @@ class ProfileCases(CaseReader):
         return self.compare({value: sum(scores) / len(scores) for value, scores in scores_by_value.items()})
 
     def in_words(self, reading: CaseReading) -> str:
-        """Return a phrase on how much higher the answer is with one value."""
+        """Return a phrase that says with which value the answer is highest, and by how much."""
         if not reading.side:
             return "the same answer with every value"
         answer = f"“{reading.part}”" if reading.part else "the answer"
         return f"{answer} is {reading.difference:.3g} higher with “{reading.side}”"
 
     def compare(self, scores: Mapping[str, float], part: str | None = None) -> CaseReading:
-        """Return a reading with the largest difference between `scores` (by value), or none for a single score."""
+        """Judge a case by the highest minus the lowest of its `scores` (by value); a single one has no difference."""
         if len(scores) < 2:
             return CaseReading("answered", part or self.component_name)
         highest, lowest = max(scores, key=scores.__getitem__), min(scores, key=scores.__getitem__)
@@ -123,7 +123,7 @@ class ProfileCases(CaseReader):
         return 0.0 if opposite is None else 1 - opposite
 
     def _document_share(self, role: str, value: object) -> float | None:
-        """Return an answer's share for the profile's document: 1 if it wins, 1/2 for a tie; ``None`` if unreadable."""
+        """Return the profile's share of a comparison of two documents: 1 (won), 1/2 or 0; ``None`` if unreadable."""
         share = first_share(value)
         return 1 - share if share is not None and POSITION_SUFFIXES[1] in role else share
 

@@ -72,9 +72,9 @@ NOT_SHOWN = frozenset({"asks", "source", "target", "number", "model"})
 
 
 class Leg(NamedTuple):
-    """One parsed observation of a case: its number, its role in the case, and its value or why it has none (`lost`).
+    """A parsed observation: its number in the record, its role in the case, and its value or why it has none (`lost`).
 
-    `value` is small, so that all legs of a rating fit into memory.
+    `value` has only what `CaseReader.read` needs, so that all observations of a large rating fit into memory.
     """
 
     seq: int
@@ -138,11 +138,11 @@ class CaseReader:
 
     @property
     def first_side(self) -> str:
-        """Name of the side whose differences are positive in `outcome`."""
+        """Name of the side that a positive number of `outcome` favours."""
         return STEREOTYPE[0]
 
     def outcome(self, difference: float | None, side: str | None) -> float | None:
-        """Return the difference of a case, negative if the first name in `side` is another than `first_side`."""
+        """Return a case's `difference`, made negative if `side` (of several, the first) is not `first_side`."""
         if difference is None or not side or side.split(", ")[0] == self.first_side:
             return difference
         return -difference
@@ -167,7 +167,7 @@ class CaseReader:
 
 
 def missing_reason(observation: Observation) -> CaseKind | None:
-    """Return the kind of loss of an observation without a usable reply; ``None`` if the reply can be parsed."""
+    """Return why a reply is unusable: "not-asked", "refused", "failed", "not-understood"; ``None`` if it is usable."""
     failure, value = observation.reply.failure, observation.reply.value
     if failure is not None:
         if failure.code == BUDGET:
@@ -182,20 +182,20 @@ def missing_reason(observation: Observation) -> CaseKind | None:
 
 
 def lost_kind(legs: Iterable[Leg]) -> CaseKind | None:
-    """Return the kind of loss, among a case's observations, that comes first in `LOST`; ``None`` if none is lost."""
+    """Return why observations of a case are lost (of several kinds, the first in `LOST`); ``None`` if none is lost."""
     kinds = {leg.lost for leg in legs}
     return next((kind for kind in LOST if kind in kinds), None)
 
 
 def kind_and_side(lead: float, side_names: tuple[str, str] = STEREOTYPE) -> tuple[CaseKind, str | None]:
-    """Return the kind of a case and the side that leads (``None`` for a tie); `lead`: first side minus second."""
+    """Return ("towards", first side) for a `lead` above 0, ("against", second side) below 0, or else ("tie", None)."""
     if lead == 0:
         return "tie", None
     return ("towards", side_names[0]) if lead > 0 else ("against", side_names[1])
 
 
 def question_key(ask: Ask) -> str:
-    """Return the text that identifies a question: text, first option, or digest of its picture; empty if none."""
+    """Return what identifies a question: its text, first option or digest of its picture; empty for a record."""
     match ask:
         case Look():
             return ask.image
@@ -211,7 +211,7 @@ def question_key(ask: Ask) -> str:
 
 
 def question_and_answer(observation: Observation, name: str) -> CaseText:
-    """Return a question with its answer as a text of its case, under this `name`."""
+    """Return the question and the answer of an observation, as a `CaseText` with this `name`."""
     record, ask, failure = observation.as_json(), observation.probe.ask, observation.reply.failure
     lang, answer_lang = (ask.source, ask.target) if isinstance(ask, Translate) else ("en", None)
     question, answer = question_text(record["ask"]), answer_text(record)

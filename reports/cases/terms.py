@@ -27,7 +27,7 @@ NO_PREFERENCE = 0.5
 
 
 class TermCases(CaseReader):
-    """Reader of pairs of sentences and of pictures: the rating's document has a row with the result of each case."""
+    """Reader of cases that are a pair of sentences or a picture; their results are in the rating document."""
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         super().__init__(rating, deciding)
@@ -36,7 +36,7 @@ class TermCases(CaseReader):
 
     @cached_property
     def _row_of_question(self) -> Mapping[tuple[str, str], CaseDocument]:
-        """Rows of the document, by index of the component (as text) and text of the first question."""
+        """Results of cases in the document, by the component's index (as text) and the first sentence or picture."""
         return {
             (str(index), row.image or row.first or ""): row
             for index, part in enumerate(self.rating.components)
@@ -44,7 +44,7 @@ class TermCases(CaseReader):
         }
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
-        """Parse an observation, and find the case's row in the document by the text of its first question."""
+        """Parse an observation; if it is the first of a case, also find the case's result in the rating document."""
         row = self._row_of_question.get((_component_index(key), question_key(observation.probe.ask)))
         if row is not None and role == "0":  # the first question about the case
             self._row_of_case[key] = row
@@ -52,7 +52,7 @@ class TermCases(CaseReader):
         return leg._replace(value=observation.reply) if self.live else leg  # live: `read` compares the replies
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Judge a case by its row in the rating's document; a case without a row has no usable answer."""
+        """Judge a case by its result in the rating document; without a result, the case has no usable answer."""
         if self.live:
             return self._compare_replies(key, legs)
         index, row = _component_index(key), self._row_of_case.get(key)
@@ -73,7 +73,7 @@ class TermCases(CaseReader):
         return CaseReading(kind, component_name, step=1 if neutral else 2, difference=abs(lead), side=side)
 
     def _compare_replies(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Judge a pair of sentences by the replies, not the document; the first sentence is about the first group."""
+        """Judge a pair of sentences by its replies alone: the document has no results of answers after the rating."""
         rung = next((rung for rung in RUNGS if key.endswith(f"/{rung}")), None)  # the way of asking
         if rung is None or key.startswith(CANARY):
             return CaseReading("canary")
@@ -89,12 +89,12 @@ class TermCases(CaseReader):
         return sum(other_row is row for other_row in self._row_of_case.values()) > 1
 
     def in_words(self, reading: CaseReading) -> str:
-        """Return a phrase on the preferred side."""
+        """Return a phrase that names the preferred side, if any."""
         return f"prefers {reading.side}" if reading.side else "prefers neither side"
 
 
 def _component_index(key: str) -> str:
-    """Return the index of a case's component, as text, from the beginning of the case's key."""
+    """Return the beginning of a case's key: the index of the case's component, as text ("0" for trial questions)."""
     index = key.partition("/")[0]
     return "0" if index == CANARY else index
 

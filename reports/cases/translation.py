@@ -49,7 +49,7 @@ class RoundTripCases(CaseReader):
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
         """Store the sentences of a text that was sent (way out), or parse the values of a returned text (way back).
 
-        A translation that was sent back was usable, so only other translations are checked.
+        Translations that were sent back were usable; `read` checks only those that were not.
         """
         text = _source_text(observation)
         if role == "out":
@@ -104,7 +104,7 @@ class RoundTripCases(CaseReader):
         return part, self._step_of_block.get((part, block))
 
     def _reason_unusable(self, texts: Sequence[CaseText], ask: Translate, reply: Reply) -> str | None:
-        """Return the code of the reason why a translation is unusable, or ``None``; the first of `texts` was sent."""
+        """Return the code of why a translation (`reply`) is unusable, or ``None``; `texts[0]` is the text sent."""
         reading = read_hop(ask.text, reply)  # ``None`` if the translation is usable
         if reading is None and ask.target == texts[0].lang:  # the way back
             reading = self._read_values(str(reply.value), split_sentences(texts[0].text))
@@ -117,7 +117,7 @@ class RoundTripCases(CaseReader):
         return self._refuse_repeated(component, text, self._read_values(text, self._sent.get(key, ())))
 
     def _refuse_repeated(self, component: str, text: str, reading: Reading) -> Reading:
-        """Return the reading of a returned text, or "unusable" if this text came more than `MOST_ALIKE` times."""
+        """Return `reading`; once a component returned the same `text` more than `MOST_ALIKE` times, an unusable one."""
         self._occurrences[component, text.strip()] += reading.values is not None
         is_repetitive = self._occurrences[component, text.strip()] > MOST_ALIKE
         return Reading(unusable="same-answer") if is_repetitive and reading.values else reading
@@ -137,7 +137,7 @@ class OneHopCases(RoundTripCases):
 
     @cached_property
     def _side_of_occupation(self) -> Mapping[str, str | None]:
-        """By English occupation, the pronoun of the gender that holds it more often; empty for other languages."""
+        """By English occupation, the pronoun of the gender that has it more often; empty for other source languages."""
         shipped_occupations = occupations() if self.source == "en" else ()
         return {occupation.name.casefold(): occupation.side for occupation in shipped_occupations}
 
@@ -147,12 +147,12 @@ class OneHopCases(RoundTripCases):
         return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b" if names else "(?!)")  # "(?!)" matches nothing
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return the key (the text's name without `INDEFINITE`) and the role: `INDEFINITE` or empty."""
+        """Return the key (the text's name) and the role: `INDEFINITE` for the second translation of a text, else ""."""
         unit = observation.probe.unit
         return unit.removesuffix(INDEFINITE), INDEFINITE if unit.endswith(INDEFINITE) else ""
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
-        """Parse a translation: its value has the gender that each sentence marks, and the occupation's usual gender."""
+        """Parse a translation as (genders that its sentences mark, usual gender of the occupation or ``None``)."""
         reply, text = observation.reply, _source_text(observation)
         leg = _leg(seq, role, observation, read_hop(text, reply) or self._read_marks(key, text, str(reply.value)))
         match = self._occupation_pattern.search(text.casefold())
@@ -160,7 +160,7 @@ class OneHopCases(RoundTripCases):
         return leg._replace(value=None if leg.value is None else (leg.value, usual_value))
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Compare the marked gender with the occupation's usual gender; of a text asked twice, the last time counts."""
+        """Compare the gender marked by a translation (of two, the last) with the occupation's usual gender."""
         part, step = self._component_and_step(key)
         last_leg = legs[-1]  # with the indefinite article, if the text was asked twice
         loss = lost_kind([last_leg])
@@ -174,7 +174,7 @@ class OneHopCases(RoundTripCases):
         return CaseReading(kind, part, step, difference=1.0, side=mark)
 
     def in_words(self, reading: CaseReading) -> str:
-        """Return a phrase on the value that a translation marks."""
+        """Return a phrase on the gender that the translation marks, if any."""
         return f"the translation marks “{reading.side}”" if reading.side else "the translation marks no gender"
 
     def _read_marks(self, key: str, text: str, returned_text: str) -> Reading:
@@ -189,7 +189,7 @@ def _source_text(observation: Observation) -> str:
 
 
 def _leg(seq: int, role: str, observation: Observation, reading: Reading | None) -> Leg:
-    """Return a parsed observation with the values of a reading, or with the kind of its loss."""
+    """Return a parsed observation, with the values of `reading` or with the reason why the reply is unusable."""
     if reading is None or reading.values is not None:  # no reading: a usable reply that was not read for values
         return Leg(seq, role, value=None if reading is None else reading.values)
     is_refusal = reading.unusable == "refused-in-words"

@@ -35,7 +35,7 @@ STRATA = {"human words": frozenset({"human"}), "neutral words": frozenset({"neut
 
 
 class WordCases(CaseReader):
-    """Reader of words: a case's result, the distance of a word from each side, is taken from the rating's document."""
+    """Reader of cases that have the answers about one word; how near it is to each side is in the rating document."""
 
     @cached_property
     def _reading_of_word(self) -> Mapping[str, CaseReading]:
@@ -48,7 +48,7 @@ class WordCases(CaseReader):
         return {word: means for part in parts for word, (_, means) in _distances_by_group(part).items()}
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return the case's key and the observation's role: empty for a vector, LEVEL/REPEAT for a choice."""
+        """Return the case's key and the role: empty for a vector; for a choice, LEVEL (mixture of cues)/REPEAT."""
         unit = observation.probe.unit
         if isinstance(observation.probe.ask, Embed):
             return unit, ""
@@ -56,7 +56,7 @@ class WordCases(CaseReader):
         return word_key, "/".join(level_and_repeat)
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
-        """Parse an observation; a vector must be a list that is not empty."""
+        """Parse an observation; a vector that is no list, or an empty list, counts as not understood."""
         leg = super().leg(seq, key, role, observation)
         is_vector = isinstance(observation.reply.value, list) and observation.reply.value
         if leg.lost is None and isinstance(observation.probe.ask, Embed) and not is_vector:
@@ -64,7 +64,7 @@ class WordCases(CaseReader):
         return leg
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Return the reading of a word; the word is lost only if all its observations are lost."""
+        """Return the judgement of the case's word; the word is lost only if all its observations are lost."""
         loss = lost_kind(legs) if all(leg.lost for leg in legs) else None
         if loss is not None:
             return CaseReading(loss)
@@ -80,7 +80,7 @@ class WordCases(CaseReader):
         return f"nearer to {words}, by a distance of {reading.difference:.3g}"
 
     def texts(self, observations: Iterable[Observation]) -> list[CaseText]:
-        """Return the questions with their answers; a vector is shown as the word's distances, or as its length."""
+        """Return the questions with their answers; for a vector, the word's distances or, if unknown, its length."""
         return [self._case_text(observation) for observation in observations]
 
     def _case_text(self, observation: Observation) -> CaseText:
@@ -94,7 +94,7 @@ class WordCases(CaseReader):
 
 
 def _word_readings(part: object) -> Iterator[tuple[str, CaseReading]]:
-    """Yield each measured word of a component with its reading, which names the step that the word belongs to."""
+    """Yield (word, judgement) for each measured word of a component; a judgement names the step that the word tests."""
     if isinstance(part, ForcedChoiceComponent):
         first_side, second_side = part.sides.first or "the first side", part.sides.second or "the second side"
         for row in part.words:
@@ -122,7 +122,7 @@ def _word_readings(part: object) -> Iterator[tuple[str, CaseReading]]:
 
 
 def _distances_by_group(part: AssociationComponent) -> Mapping[str, tuple[str, Mapping[str, float]]]:
-    """Map attribute words to pairs: a connection of the word, and its mean distance to the words for each group."""
+    """Map each attribute word to its kind (such as "neutral") and its mean distance from the words for each group."""
     group_of_word = {row.word: row.group or "" for row in part.protected}
     distances_of_word: dict[str, tuple[str, dict[str, list[float]]]] = {}
     for protected_word, connections in part.raw.items():

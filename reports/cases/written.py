@@ -33,7 +33,7 @@ class WrittenCases(ProfileCases):
             self.component_name = LENGTH if score_part is None else SCORE
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return the key (prompt and repetition) and the role: VALUE, or judge/VALUE/VERSION for a judge's answer."""
+        """Return the key (prompt and repetition) and the role: VALUE, or (judge's score) judge/VALUE/VALUE SHOWN."""
         unit, version = observation.probe.unit, ""
         is_judged = unit.startswith(JUDGE)
         if is_judged:
@@ -73,7 +73,7 @@ class WrittenCases(ProfileCases):
         return super().in_words(reading)
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
-        """Compare texts by what decided the letter: refusals, lengths, or scores of versions that keep the value."""
+        """Compare texts by what decided the letter: refusals, lengths, or a judge's scores of the texts as written."""
         text_legs = [leg for leg in legs if not leg.role.startswith(JUDGE)]
         loss = lost_kind(text_legs)
         if self.component_name == REFUSALS and loss in {None, "refused"}:

@@ -19,7 +19,7 @@ A2A_EXTENSION = "/guide/agent-card"
 def a2a_extension(view: PublicView) -> str:
     """Write an ``AgentExtension`` for ``capabilities.extensions`` of an agent card (https://a2a-protocol.org).
 
-    The description names no age, because the owner's card is a copy; ``params`` leave unknown facts out.
+    The description does not state the rating's age, because the owner's card keeps a copy. Unknown facts are left out.
     """
     links = {"attestation": view.address("attestation.json"), "keys": f"{view.base_url}/.well-known/jwks.json"}
     return json_text(
@@ -59,7 +59,7 @@ AZURE_SCHEMA: Json = json.loads(files(__package__).joinpath("azure_schema.json")
 
 
 def azure_api_center(view: PublicView) -> str:
-    """Write the metadata schema, which is created once, and the values of the rated API, as JSON.
+    """Write JSON for Azure API Center: a metadata schema, to be created once, and its values for the rated API.
 
     ``metadataSchemas`` are bodies of "Metadata Schemas - Create Or Update" (their ``schema`` is JSON in a string, as
     Azure requires); ``customProperties`` go into the API's ``properties``.
@@ -200,7 +200,7 @@ CACHE_S = 300
 def shields(view: PublicView) -> str:
     """Write the answer to shields.io's endpoint badge (https://shields.io/badges/endpoint-badge).
 
-    The schema is closed: a reader that finds an unknown field draws "invalid properties". So the age of the rating is
+    No other field may be added: shields.io would draw "invalid properties". So the age of the rating is
     shown by the date in the message and by the response's headers, and the message says who requested the rating.
     """
     message = f"{view.message} · {view.rated_on.isoformat()}" if view.rated_on else view.message

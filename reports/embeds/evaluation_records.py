@@ -168,8 +168,8 @@ def ai_verify(view: PublicView) -> str:
 def eval_results(view: PublicView) -> list[JsonObject]:
     """Return the entries of a file in ``.eval_results/`` of a model on Hugging Face; empty without a declared letter.
 
-    The Hub shows a score beside a benchmark: the dataset's id is "assay/" and the method, the task is the attribute,
-    and the score is the position of the letter among `LEVELS`.
+    The Hub shows an entry as a score in a benchmark. The benchmark (a dataset) is "assay/METHOD", its task is the
+    attribute, and the score is the index of the letter in `LEVELS`.
     """
     letter = _declared_letter(view)
     if letter is None:

@@ -23,7 +23,7 @@ def yaml_text(value: Json | list[JsonObject]) -> str:
     """Write an object or a list as a YAML document; raises `ValueError` if it holds NaN or an infinity.
 
     All texts are in double quotes, so that YAML 1.1 and 1.2 read the same values: an unquoted ``no``, date or ``1.10``
-    never occurs. Like the JSON, it has no ``<``, which begins markup.
+    never occurs. Like the text of `json_text`, it has no ``<``, which begins markup.
     """
     plain_value = json.loads(json.dumps(value, allow_nan=False))
     text = yaml.dump(plain_value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf"))

@@ -143,7 +143,7 @@ class PublicView:
     # ------------------------------------------------------------------------ requester
     @property
     def requested_by(self) -> str | None:
-        """Kind of requester, by current proofs of ownership or else those at the rating's time; ``None`` if unknown."""
+        """Role of the requester ("owner", "other" …), as proved now or else when rated; ``None`` if unknown."""
         return self.requester or self.rating.requester.role
 
     @property
@@ -196,7 +196,7 @@ class PublicView:
 
     @cached_property
     def facts(self) -> Json:
-        """All facts as one flat object of JSON values, the same in every embed."""
+        """All facts about the rating as one flat JSON object, the same in every embed; unknown facts are ``None``."""
         return {
             "status": self.state.value,
             "summary": self.message,

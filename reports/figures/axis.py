@@ -16,7 +16,7 @@ TICKS = 4
 class Axis:
     """Linear scale that maps numbers to positions in SVG's units, and can be drawn as an axis.
 
-    It begins at `start_position` and ends at `end_position`, each time with a tick. Vertical axes begin at the bottom.
+    It has ticks at both ends, which are at `start_position` and `end_position`. Vertical axes start at the bottom.
     """
 
     def __init__(self, values: Iterable[float], start_position: float, end_position: float) -> None:

@@ -17,7 +17,7 @@ LONGEST_BAR = WIDTH - LEFT - RIGHT
 
 
 def blocks_bars(component: Component, key: str) -> Figure | None:
-    """Draw, for every block and value, a hollow bar (declared) over a solid one (observed); ``None`` without blocks."""
+    """Draw bars for each block of texts sent: each value's declared share (hollow) over its share in the output."""
     table = tables.blocks(component)
     if not table.rows:
         return None

@@ -78,7 +78,7 @@ def _number_positions(paths: Sequence[Sequence[Place]], top: float = TOP, bottom
 
 
 def _free_space(index: int, point: Place, numbers: Sequence[Place], other_paths: Sequence[Sequence[Place]]) -> float:
-    """Score the free space at the `point` with this `index` on a curve; `numbers`: positions of numbers so far."""
+    """Score how far a curve's `point` (number `index` on it) is from other curves and from `numbers` drawn so far."""
     x, y = point
     number_distance = min((((x - x2) ** 2 + (y - y2) ** 2) ** 0.5 for x2, y2 in numbers), default=60.0)
     curve_distance = min((abs(y - path[index][1]) for path in other_paths), default=20.0)

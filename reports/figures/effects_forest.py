@@ -26,7 +26,7 @@ def effects_forest(component: Component, key: str, width: Width = "narrow") -> F
 
 
 def hidden_forest(component: Component, key: str, width: Width = "narrow") -> Figure | None:
-    """Draw every hidden effect (that a mean can hide), over the zone within its limit; ``None`` if there is none."""
+    """Draw every effect that an average can hide, as a diamond over the zone within its limit; ``None`` without any."""
     return _draw_forest(component, component.hidden, tables.hidden(component), f"{key}-hidden", UNITS[width])
 
 

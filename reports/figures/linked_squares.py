@@ -27,9 +27,9 @@ MAX_SQUARES = 400
 
 
 def linked_squares(chart: Squares, group: str, key: str, link: Callable[[Case], str]) -> Figure | None:
-    """Draw the cases of a group as squares, by name; `link` returns the address that a square links to.
+    """Draw the cases of `group` ("Said of women") as squares below their terms; `link` returns a square's address.
 
-    If there are more than `MAX_SQUARES` cases, only some of each name are drawn, at even steps; counts include all.
+    Of more than `MAX_SQUARES` cases, only some of each term are drawn, at even steps; the counts include all.
     Return ``None`` if the group has no cases.
     """
     rows = [(name, [case for case in cases if case.group == group]) for name, cases in chart.cases]

@@ -17,8 +17,8 @@ HEAD, LEFT, ROW = 22, 84, 30  # of the matrix: height of the column names, width
 def overview_matrix(rating: RatingView, key: str) -> Figure | None:
     """Draw the letter of every component.
 
-    With several languages and two to six constructions (of sentences), these are rows and columns; otherwise
-    there are five components in a row, in the document's order. Return ``None`` if the rating has no components.
+    With several languages and two to six sentence constructions, it is a matrix of languages (rows) by constructions;
+    otherwise five components stand in a row, in the document's order. Return ``None`` if there are no components.
     """
     if not rating.components:
         return None

@@ -14,7 +14,7 @@ LEFT, TOP, ROW = 112, 40, 46
 
 
 def transition_heatmap(component: Component, key: str) -> Figure | None:
-    """Draw counts by value sent or group (row) and returned value (column), shaded by share; ``None`` without any."""
+    """Draw how often a value sent, or a group (row), came back as each value (column), shaded by share; or ``None``."""
     table = tables.transitions(component)
     if not table.rows or table.heat is None:
         return None

@@ -58,7 +58,7 @@ def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "
 
 
 def _input_name(verdict: Verdict, number: int, component: Component) -> str:
-    """Return the name of a step's input, or the title of the hidden effect that decides the step."""
+    """Return a step's title: the name of its input or, if a hidden effect decides the step, the effect's title."""
     effect = component.step(number)
     if effect is None or effect.name == f"step_{number}":
         return verdict.steps[number - 1]

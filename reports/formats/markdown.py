@@ -104,6 +104,6 @@ def _format_code(code: str) -> str:
 
 
 def _escape_sentence(line: str) -> str:
-    """Escape a sentence of Assay, except for commands within backticks."""
+    """Escape a sentence that Assay has written, except for commands within backticks."""
     # parts with an odd index are within backticks
     return "`".join(part if index % 2 else escape(part) for index, part in enumerate(line.split("`")))

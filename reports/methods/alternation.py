@@ -78,7 +78,7 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
 
 
 def content_in_words(document: RatingDocument, part: AlternationComponent, deciding: DecidingEffect) -> Iterator[str]:
-    """Yield sentences on the differences between groups by content and by the attribute, if content decided."""
+    """If content decided: yield sentences on how much groups differ with different, and with the same, content."""
     if deciding.step == 1 or deciding.hidden is not None:  # the attribute, or a hidden effect, decided
         return
     experiment, unit = document.experiment, _effect_unit(document, part, hidden=None)
@@ -92,7 +92,7 @@ def _judges_changed_labels(part: AlternationComponent) -> bool:
 
 
 def _gap_in_words(part: AlternationComponent, unit: Unit, *, records: bool) -> Iterator[str]:
-    """Yield a sentence on the difference of the groups' averages if their content differs as well (step 2)."""
+    """Yield a sentence on step 2: how much the groups' averages differ where their content differs, too."""
     if (gap := part.effect("step_2")) is None:
         return
     where = (
@@ -107,7 +107,7 @@ def _gap_in_words(part: AlternationComponent, unit: Unit, *, records: bool) -> I
 
 
 def _cases_in_words(texts: object, position: PositionDocument) -> Iterator[str]:
-    """Yield sentences on how the cases of a decision mention people, and how often each position was chosen."""
+    """Yield sentences on how texts for a decision mention people, and how often the first or second document won."""
     # `pairs` alone also has a decision, but people who are mentioned as in other sentences
     if isinstance(texts, Mapping) and texts.get("decision") and (texts.get("mention") or not texts.get("pairs")):
         mentions = WORDING.sentences["mentions"]
@@ -121,7 +121,7 @@ def _cases_in_words(texts: object, position: PositionDocument) -> Iterator[str]:
 
 
 def _outcomes_in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[str]:
-    """Yield sentences on favourable outcomes and error rates of the groups of records as they came, unswapped."""
+    """Yield sentences on each group's favourable outcomes and error rates, with records as they came (not swapped)."""
     table = part.outcomes
     if table.why is not None:
         yield f"There are no outcomes by {table.by}: {table.why}."
@@ -145,7 +145,7 @@ def _outcomes_in_words(document: RatingDocument, part: AlternationComponent) -> 
 
 
 def _means_in_words(part: AlternationComponent, unit: Unit, *, labels: bool) -> Iterator[str]:
-    """Yield a sentence on the largest difference between two values: of means or, without scores, of counts."""
+    """Yield a sentence on the two values that differ most: in mean answers or, without scores, in counts of a label."""
     largest = max(part.pairs, key=lambda pair: abs(pair.shift or 0.0), default=PairDocument())
     shift, before, after = largest.shift, largest.from_, largest.to
     if shift is None or not before or not after:
@@ -201,9 +201,9 @@ def _impact_in_words(part: AlternationComponent) -> Iterator[str]:
 
 
 def _changes_by_comparison(part: AlternationComponent, *, labels_only: bool) -> dict[str | None, ChangeDocument]:
-    """Return the numbers of changed answers by kind of comparison (`changes.SWAPPED` …).
+    """Return the numbers of changed answers by kind of comparison, such as `SWAPPED` (nothing but the value differs).
 
-    Records have no `changes`: with `labels_only`, the label that changed most often is used; else the dict is empty.
+    Records have no such numbers: with `labels_only`, the label that changed most counts, otherwise the dict is empty.
     """
     if part.changes:
         return {change.what: change for change in part.changes}
@@ -231,7 +231,7 @@ OF_RECORDS = "Swapping nothing but the attribute moves a typical answer, up or d
 
 
 def _effect_unit(document: RatingDocument, part: AlternationComponent, hidden: HiddenDocument | None) -> Unit:
-    """Return the unit of an effect: of 100 inputs for losses and changed labels, else by the scale of the outputs."""
+    """Return an effect's unit: counts out of 100 for losses and changed labels, otherwise that of the output scale."""
     if hidden is not None and hidden.kind == "loss":
         return HUNDREDTHS
     if hidden is not None and hidden.kind == "individual" and (hidden.name or "").startswith(LABELS):
@@ -250,7 +250,7 @@ def _scale(document: RatingDocument, part: AlternationComponent) -> str:
 
 
 def tables(part: AlternationComponent) -> Iterator[Table | None]:
-    """Yield the tables of a component, or of the aggregation (read as a component); ``None`` for an empty table."""
+    """Yield the tables of one component, or of all together (the aggregation); ``None`` for an empty table."""
     yield profiles_table(part)
     for name in ("pairs", "changes", "groups", "labels", "divergence"):
         yield WORDING.sheets[name].of(part)

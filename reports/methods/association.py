@@ -36,7 +36,7 @@ MEASURES: tuple[str, ...] = ("rnd", "ect", "ripa", "rnsb", "direct_bias")
 
 
 def in_words(document: RatingDocument, part: AssociationComponent) -> Iterator[str]:
-    """Yield sentences on how much distances differ, and on the tested material."""
+    """Yield sentences on how much the distances between words differ, and on the tested material."""
     means = {row.connection: row.mean for row in part.connections}
     own_mean, other_mean = means.get("associated"), means.get("different")
     if own_mean is not None and other_mean is not None:
@@ -85,7 +85,7 @@ def _distance_measures(part: AssociationComponent) -> Iterator[tuple[str, str]]:
 
 
 def _classical_measures(row: WeatDocument) -> SimpleNamespace:
-    """Return a comparison's measures as attributes that the table's columns name; `Absent` (with why) if missing."""
+    """Return a row for the table of WEAT comparisons; a missing measure is an `Absent` object with the reason."""
     measures = {"weat": MeasureDocument(row.effect_size_ddof1, why=row.why)}
     measures |= {name: row.beside.get(name, MeasureDocument()) for name in MEASURES}
     values = {

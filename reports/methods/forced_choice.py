@@ -44,7 +44,7 @@ def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[
 
 
 def _mixture(level: float) -> str:
-    """Format a position between two cues as a share of their mixture, which a fit can place below 0 or above 1."""
+    """Format a position between two cues as a percentage; "less than none" below 0 and "more than all" above 1."""
     return "more than all" if level > 1 else "less than none" if level < 0 else f"an estimated {100 * level:.0f} %"
 
 
@@ -101,7 +101,7 @@ def _choice_measures(part: ForcedChoiceComponent) -> Iterator[tuple[str, str]]:
 
 
 def _curves_figure(part: ForcedChoiceComponent) -> Picture | None:
-    """Return a figure of the psychometric curves of concepts at evenly spaced ranks, and of one control word."""
+    """Return a figure of psychometric curves: of some concepts, from one side to the other, and of one control word."""
     rows, levels = _evenly_ranked_words(part.words), part.levels
     if any(row.trials for row in rows):
         levels = tuple(step / 50 for step in range(51))  # words have levels of their own: evaluate fits from 0 to 1
@@ -134,7 +134,7 @@ def _fitted_curve(row: WordDocument, levels: tuple[float, ...]) -> tuple[float, 
 
 
 def _evenly_ranked_words(rows: Sequence[WordDocument]) -> list[WordDocument]:
-    """Pick concepts at evenly spaced ranks of their position, and the control word of the middle rank."""
+    """Pick up to `CURVES` concepts, at even steps in the order of their positions, and the middle control word."""
     words = foremost([row for row in rows if row.pse_value is not None], len(rows))
     concepts = [row for row in words if row.role != "control"]
     controls = [row for row in words if row.role == "control"]

@@ -43,12 +43,12 @@ class ProfilesExperiment:
 
 
 def title_of_words(name: str) -> str:
-    """Return the title of a shipped specification of words; for other specifications, the name."""
+    """Return the title of the shipped specification of words with this name; any other name is returned unchanged."""
     return specifications()[name].title if is_shipped(name) else name
 
 
 def profiles_table(part: ProfilesComponent) -> Table:
-    """Return a table of the numbers of profiles and clusters, and the standard deviation of the output."""
+    """Return a table: numbers of profiles (texts or records) and of clusters, standard deviation of the output."""
     rows: list[tuple[str, float | None]] = [
         ("asked about", part.profiles.asked),
         ("answered in full", part.profiles.whole),
@@ -60,7 +60,7 @@ def profiles_table(part: ProfilesComponent) -> Table:
 
 
 def coverage_table(part: WordsComponent) -> Table:
-    """Return a table with the number of words, of usable words and the names of missing words in each list."""
+    """Return a table with a row for each list of words: how many words could be used, and which were missing."""
     rows = []
     for name, counts in part.coverage.items():
         if counts.found is not None and counts.words is not None:
@@ -71,7 +71,7 @@ def coverage_table(part: WordsComponent) -> Table:
 
 
 def looks_table(aggregation: ProfilesComponent) -> Table | None:
-    """Return a table of the letters at each look (interim analysis) of all components; ``None`` without looks."""
+    """Return a table with all components' likeliest letters at each look (interim analysis); ``None`` without looks."""
     rows = []
     for look in aggregation.looks:
         letters = {name: letter for name, letter in look.letters.items() if letter is not None}
@@ -81,7 +81,7 @@ def looks_table(aggregation: ProfilesComponent) -> Table | None:
 
 
 def profiles_room(document: RatingDocument, part: ProfilesComponent, field: str) -> Room | None:
-    """Return how many more questions about the same words or rows a larger `field` allows; ``None`` if unknown."""
+    """Return how many more questions the same words or rows allow if `field` is increased; ``None`` if unknown."""
     experiment, profiles_asked = read_json(ProfilesExperiment, document.experiment), part.profiles.asked
     texts, records = experiment.texts, experiment.records
     if profiles_asked is None or (texts is None and records is None):

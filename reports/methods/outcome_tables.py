@@ -27,12 +27,12 @@ ERRORS = {
 
 
 def may_mask_highest(part: OutcomeRows) -> bool:
-    """Return whether the group with the highest rate may be masked: ratios are to the highest rate of those shown."""
+    """Return whether a masked group could have the highest rate, although ratios use the highest rate shown."""
     return any(PEOPLE in row.masked and row.excluded is None for row in part.groups)
 
 
 def certain_rows(part: OutcomeRows) -> tuple[GroupOutcome, ...]:
-    """Return the rows of groups without statements about four fifths that the rate of a masked group could refute."""
+    """Return the groups' rows, without results of the four-fifths rule that a masked group's rate could refute."""
     if not may_mask_highest(part):
         return part.groups
     # below four fifths of the highest rate shown is also below four fifths of a higher one
@@ -41,7 +41,7 @@ def certain_rows(part: OutcomeRows) -> tuple[GroupOutcome, ...]:
 
 
 def flags_text(part: OutcomesComponent, groups: Sequence[GroupOutcome]) -> str | None:
-    """Return a sentence on the four-fifths rule for the compared groups; ``None`` if its chance flags are not known."""
+    """Return a sentence on how many `groups` the four-fifths rule flags, and how often chance does; or ``None``."""
     if part.even_flagged is None:
         return None
     flags = sum(bool(row.flagged) for row in groups)
@@ -53,12 +53,12 @@ def flags_text(part: OutcomesComponent, groups: Sequence[GroupOutcome]) -> str |
 
 
 def of_audits(chance: float) -> str:
-    """Format a simulated probability as "N of 100 audits"; for 0, "fewer than 1", because simulations are finite."""
+    """Format a probability as "N of 100 audits"; 0, which comes from a finite simulation, is "fewer than 1"."""
     return f"{hundredths(max(chance, 1e-4))} of 100 audits"
 
 
 def favourable_count(row: GroupOutcome) -> str:
-    """Format the number of favourable outcomes of a group, which with weights is no whole number."""
+    """Format the number of favourable outcomes of a group, which may be a fraction if people have weights."""
     count = row.favourable or 0.0
     return f"{count:,.0f}" if float(count).is_integer() else cells.number(count)
 
@@ -93,7 +93,7 @@ def _group_note(row: GroupOutcome, part: OutcomeRows) -> str:
 
 
 def tests_table(part: OutcomeRows) -> Table | None:
-    """Return the table of tests that compare each group with the reference group; ``None`` if no group can be."""
+    """Return the table of tests that compare groups with the reference group; ``None`` if none can be compared."""
     rows = [row for row in certain_rows(part) if row.ratio.estimate is not None and row.group != part.reference]
     if not rows:
         return None

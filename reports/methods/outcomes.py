@@ -38,7 +38,7 @@ MOST_STEP_ROWS = 12
 
 
 def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str | None]:
-    """Yield sentences on the two most different groups, flags by chance, steps of the process, and recorded truth."""
+    """Yield sentences on the two most different groups, the four-fifths rule, steps of the process, recorded truth."""
     groups = [row for row in part.groups if row.rate.estimate is not None and row.excluded is None]
     if len(groups) > 1:
         low = min(groups, key=lambda row: row.rate.estimate or 0.0)
@@ -58,7 +58,7 @@ def in_words(document: RatingDocument, part: OutcomesComponent) -> Iterator[str 
 
 
 def counts_in_words(document: RatingDocument, part: OutcomesComponent, deciding: DecidingEffect) -> Iterator[str]:
-    """Yield a sentence on the counts of the two most different groups (or the stored reason) if step 1 decided BS."""
+    """If step 1 decided BS: yield a sentence with the two most different groups' counts, or else the stored reason."""
     if deciding.step != 1 or document.letter is not Letter.BS:
         return
     reason = next((reason for reason in part.reasons if reason.code == "unequal-among-alike"), ReasonDocument())
@@ -232,7 +232,7 @@ def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
 
 
 def _gap_curve(name: str, rows: Sequence[ThresholdDocument], field: str) -> Curve:
-    """Return the curve of the effect in `field`, with its interval, over the thresholds at which it is estimable."""
+    """Return the curve of the effect in `field`, with its interval, over those thresholds that have an estimate."""
     spans = [
         (row.threshold, span)
         for row in rows

@@ -55,7 +55,7 @@ def _right_answers_by_side(part: QuestionsComponent) -> str:
 
 
 def tables(part: QuestionsComponent) -> Iterator[Table | None]:
-    """Yield the tables of a component, or of the aggregation (read as a component); ``None`` for an empty table."""
+    """Yield the tables of one component, or of all together (the aggregation); ``None`` for an empty table."""
     yield _contexts_table(part)
     yield _letters_table(part)
     if part.templates:
@@ -71,7 +71,7 @@ def tables(part: QuestionsComponent) -> Iterator[Table | None]:
 
 
 def figures(part: QuestionsComponent) -> Iterator[Picture | None]:
-    """Yield the figure of accuracy and bias scores, with and without a fact that settles the question; or ``None``."""
+    """Yield a figure of accuracy and bias scores, if known, for questions with and without a fact that settles them."""
     rows = [
         (f"{CONTEXTS[name]}: {title}", charts.span(effect))
         for name, row in part.contexts.items()
@@ -97,7 +97,7 @@ def _contexts_table(part: QuestionsComponent) -> Table | None:
 
 
 def _letters_table(part: QuestionsComponent) -> Table | None:
-    """Return a table of the share of answers A, B and C; as orders rotate, 1/3 means no preference for a position."""
+    """Return a table of the shares of answers A, B and C; 1/3 is no preference for a position, as options rotate."""
     rows = tuple((letter, cells.number(share)) for letter, share in part.letters.items())
     return Table("Positions: share of each letter", ("Letter", "Share"), rows) if rows else None
 

@@ -48,7 +48,7 @@ def in_words(document: RatingDocument, part: StereotypeComponent) -> Iterator[st
 
 
 def tables(part: StereotypeComponent) -> Iterator[Table | None]:
-    """Yield the tables of a component, or of the aggregation (read as a component); ``None`` for an empty table."""
+    """Yield the tables of one component, or of all together (the aggregation); ``None`` for an empty table."""
     yield WORDING.sheets["group_pairs"].of(part)
     yield WORDING.sheets["looks"].of(part)
     yield terms.scores_table(part, WORDING.sheets["lists"])

@@ -22,7 +22,7 @@ WORDING = Wording.read("stimulus-sampling")
 
 
 def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]:
-    """Yield sentences on the group that inputs of the positive class are about, and on the tested material."""
+    """Yield sentences on the group that most positively classified inputs are about, and on the tested material."""
     label, values = part.label or "yes", part.values
     if share_value_pairs := _share_value_pairs(part.distribution):
         largest_share, value = max(share_value_pairs)

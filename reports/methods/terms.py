@@ -61,7 +61,7 @@ def sources_table(source: Source, unused: Shares, items: str, vocabulary: Vocabu
 
 
 def model_table(aggregation: TermsComponent) -> Table | None:
-    """Return the table of a model's score over all specifications (Jiang et al.); ``None`` if there is only one."""
+    """Return a table of a model's score for each specification of words and over all; ``None`` if there is one only."""
     model = aggregation.model
     if len(model.by_bias) < 2:
         return None
@@ -127,7 +127,7 @@ def squares_figure(part: TermsComponent, cases: Sequence[CaseDocument], title: s
 def _cases_by_term(
     part: TermsComponent, scored_cases: Sequence[tuple[CaseDocument, float]]
 ) -> tuple[tuple[str, tuple[Case, ...]], ...]:
-    """Group the cases by term; cases with the largest share, and terms with the largest mean share, come first."""
+    """Return (term, cases) pairs: terms by descending mean share, and the cases of a term by descending share."""
     by_term: dict[str, list[Case]] = {}
     for case, share in scored_cases:
         by_term.setdefault(case.term or "term", []).append(_describe_case(case, share, sides(part)))
@@ -154,7 +154,7 @@ def _describe_case(case: CaseDocument, share: float, side_names: tuple[str, str]
 
 @dataclass(frozen=True)
 class Choices:
-    """Counts of answers about cases (pairs of sentences, or pictures), either of neutral terms or of all others."""
+    """Counts of cases (pairs of sentences, or pictures) by chosen side, either for neutral terms or for all others."""
 
     cases: int
     """Cases with a usable answer."""
@@ -167,7 +167,7 @@ class Choices:
 
     @classmethod
     def of(cls, cases: Sequence[CaseDocument], *, neutral: bool, scores: Scores | None = None) -> Choices:
-        """Count the cases of neutral terms if `neutral`, otherwise all others; `scores` has their mean over terms."""
+        """Count the cases of neutral terms, or else of all others; `scores.over_terms`, if known, becomes `mean`."""
         shares = [case.towards for case in cases if (case.list == "neutral") is neutral and case.towards is not None]
         towards, ties = sum(share > 0.5 for share in shares), sum(share == 0.5 for share in shares)
         mean = None if scores is None else scores.over_terms
@@ -177,17 +177,17 @@ class Choices:
 
     @property
     def pairs(self) -> int:
-        """Number of cases without ties."""
+        """Number of cases on one side or the other, without ties."""
         return self.cases - self.ties
 
     @property
     def share(self) -> float | None:
-        """Share of the first side among the cases without ties; ``None`` if there are none."""
+        """Share of the cases without ties that `towards` counts; ``None`` if all cases are ties."""
         return self.towards / self.pairs if self.pairs else None
 
     @property
     def is_contradicted(self) -> bool:
-        """Whether the mean score, of probabilities, has another side than most cases."""
+        """Whether the mean score leans to one side, but most cases are on the other."""
         return self.share is not None and (self.mean >= 0.5) != (self.share >= 0.5)
 
     @property

@@ -58,7 +58,7 @@ def in_words(document: RatingDocument, part: ComponentDocument, *, one_hop: bool
 
 
 def equal_pairs_in_words(_: RatingDocument, part: ComponentDocument, deciding: DecidingEffect) -> Iterator[str]:
-    """Yield a sentence on how often the returned value did not depend on the value sent, if content decided."""
+    """If content decided: yield a sentence on how often the returned value did not depend on the value sent."""
     names = " and with ".join(f"“{value}”" for value in part.transitions)
     if deciding.name == "content" and part.content.pairs:
         yield (

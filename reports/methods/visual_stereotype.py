@@ -45,7 +45,7 @@ def in_words(document: RatingDocument, part: PictureComponent) -> Iterator[str]:
 
 
 def tables(part: PictureComponent) -> Iterator[Table | None]:
-    """Yield the tables of a component, or of the aggregation (read as a component); ``None`` for an empty table."""
+    """Yield the tables of one component, or of all together (the aggregation); ``None`` for an empty table."""
     yield terms.scores_table(part, WORDING.sheets["lists"])
     yield terms.terms_table(part, WORDING.sheets["terms"])
     yield sampled_table(WORDING.sheets["images"], part.images, terms.MOST_ITEMS)

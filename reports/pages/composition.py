@@ -48,7 +48,7 @@ class LinkDocument:
 
 @dataclass(frozen=True)
 class TableDocument:
-    """Letters of the chain by one of the `TABLES`: possible letters, the worst of them, and the probabilities."""
+    """Letters that a published table gives to a chain of services: those possible, the worst, their probabilities."""
 
     possible: tuple[str, ...] = ()
     worst: str | None = None

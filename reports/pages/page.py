@@ -24,7 +24,7 @@ class Cell:
     href: str | None = None
 
     def link(self, suffix: str) -> str | None:
-        """Return the address of the rating's report (with this suffix), or of the job; ``None`` for other addresses."""
+        """Return a link: to the rating's report (plus `suffix`), or to the job; ``None`` for any other `href`."""
         if self.href is None or not _RATING_OR_JOB.fullmatch(self.href):
             return None
         return f"{self.href}/report{suffix}" if "/ratings/" in self.href else self.href

@@ -28,7 +28,7 @@ METHOD = next(report.method.method for report in REPORTS if report.method.COMPON
 
 @dataclass(frozen=True, slots=True)
 class AuditFile:
-    """A kind of file about one rating of recorded decisions, or about several of a suite."""
+    """A kind of file for regulators, about one rating of recorded decisions or about several of a suite."""
 
     name: str
     """File name, which is the last part of its address."""
@@ -59,7 +59,7 @@ AUDIT_FILES: tuple[AuditFile, ...] = (
 
 
 def audit_file(name: str) -> AuditFile:
-    """Return the kind of file with this name; raise `UnknownName` if there is none."""
+    """Return the kind of file for regulators with this name; raise `UnknownName` if there is none."""
     by_name = {file.name: file for file in AUDIT_FILES}
     if name not in by_name:
         raise UnknownName("file for regulators", name, by_name)
@@ -70,7 +70,7 @@ def write_audit(name: str, *documents: Mapping[str, Any]) -> str:
     """Write a rating document, or several, as one file for regulators; raise `UnknownName` if there is no such file.
 
     Raise `SpecificationError` without documents or for a rating by another method, which has no outcomes of people, and
-    `HoldsPeople` if two ratings of the same file have masked counts, which could be computed from both together.
+    `HoldsPeople` if two ratings count the same data, so that masked counts could be computed from both together.
     """
     file = audit_file(name)
     if not documents:

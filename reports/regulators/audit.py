@@ -59,7 +59,7 @@ class Audit:
 
 
 def read_audit(document: Json) -> Audit:
-    """Read a rating by ``outcomes`` in its public form; raise `SpecificationError` for the owner's, with all counts."""
+    """Read a rating by ``outcomes`` in its public form; raise `SpecificationError` for the owner's, unmasked form."""
     rating = read(document)
     if rating.document.masked is None:
         raise SpecificationError("files for regulators are made of the public form of a rating, without small counts")
@@ -113,5 +113,5 @@ def _audit_json(audit: Audit) -> dict[str, Any]:
 
 
 def _omit_error(items: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Build a dict without ``error``, the code of a missing number's reason, which ``why`` states (a dict factory)."""
+    """Return the items as a dict without ``error``: the code of why a number is missing, which ``why`` has in words."""
     return {name: value for name, value in items if name != "error"}

@@ -15,7 +15,7 @@ NOT_ESTIMABLE = "not estimable"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table that has a row for each group."""
+    """A column of a table of groups: its head, and the function that writes a group's cell."""
 
     head: str
     text: Callable[[GroupOutcome], str]

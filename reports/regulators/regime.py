@@ -143,7 +143,7 @@ SEPARATOR = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
 
 def regime_csv(audits: Sequence[Audit], columns: Sequence[Column]) -> str:
-    """Return the tables of audits as CSV (RFC 4180); of several audits, rows name the tool. No cell is a formula."""
+    """Return audits' tables as CSV (RFC 4180), with the tool's name if there are several; no cell acts as a formula."""
     text = io.StringIO()
     writer = csv.writer(text)
     has_tools = len(audits) > 1

@@ -38,7 +38,7 @@ ENDED = frozenset({"succeeded", "failed", "cancelled"})
 
 
 class Attacker:
-    """A caller of an agency.
+    """A caller with an API key who attacks an agency; methods send requests and return their outcomes as text.
 
     Parameters
     ----------
@@ -125,13 +125,13 @@ class Attacker:
         return str(httpx.get(self.url + path, headers={"Accept": "text/html"}, timeout=120).status_code)
 
     def anonymous(self, path: str, content: bytes, media_type: str, times: int = 1) -> str:
-        """Send a form without a session `times` times; return the statuses of the answers."""
+        """Send a form without a session, `times` times; return the different statuses of the answers."""
         headers = {"Content-Type": media_type, "Accept": "text/html"}
         with httpx.Client(base_url=self.url, headers=headers, timeout=120, trust_env=False) as client:
             return " ".join(sorted({str(client.post(path, content=content).status_code) for _ in range(times)}))
 
     def job(self, path: str, output: str = "t", **more: Any) -> str:
-        """Request a rating of the hostile service; wait for the job and return its outcome as text."""
+        """Request a rating of the hostile service at `path`; return the ended job's status and error code as text."""
         target: dict[str, Any] = {"name": "hostile", "kind": "translator", "protocol": "custom"}
         target["base_url"] = f"{self.service}{path}"
         target["settings"] = {"output": output, "body": {"q": "{text}", "from": "{source}", "to": "{target}"}}
@@ -353,7 +353,7 @@ def _parts(*parts: bytes) -> bytes:
 
 
 def _file_of(size: int) -> Iterator[bytes]:
-    """Yield a form with a table of `size` bytes."""
+    """Yield the pieces of a form that uploads a table of about `size` bytes."""
     yield _part("purpose", b"table") + _part("file", b"a,b\n", '; filename="a.csv"')[:-2]
     for _ in range(size >> 20):
         yield (b"x" * 4_095 + b"\n") * 256

@@ -17,7 +17,7 @@ Question = tuple[str, str, str]
 
 
 class CountingTarget:
-    """LibreTranslate service under any name, the first part of a path; it counts separately for each name.
+    """A LibreTranslate service at /NAME for every name, such as that of a job; it counts separately for each name.
 
     Parameters
     ----------

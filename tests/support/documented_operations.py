@@ -38,7 +38,7 @@ class Operation:
         return [one for one in self.written.get("parameters", ()) if one["in"] == where]
 
     def url(self, ids: dict[str, str], **other: str) -> str:
-        """Return the operation's address; `other` replaces some `ids`. For jobs, `delivery_id` is the callback's."""
+        """Return the operation's path with `ids`, some replaced by `other`; a job's `delivery_id` is its callback's."""
         of_callback = {"delivery_id": ids["callback_delivery_id"]} if self.path.startswith("/v1/jobs/") else {}
         return self.path.format(**ids | of_callback | other)
 
@@ -147,7 +147,7 @@ class World:
 
 
 def refused(operation: Operation, answer: Any, what: object) -> dict[str, Any]:
-    """Return the problem of an answer, which must be a documented 4xx."""
+    """Return the problem document of an answer, which must be a documented 4xx; `what` names the request in errors."""
     told = f"{operation.name} answered {answer.status_code} to {str(what)[:200]!r}: {answer.text[:300]}"
     assert 400 <= answer.status_code < 500, told
     assert operation.documents(answer.status_code), told
@@ -157,7 +157,7 @@ def refused(operation: Operation, answer: Any, what: object) -> dict[str, Any]:
 
 
 def harmless(operation: Operation, answer: Any, what: object) -> None:
-    """Check that an answer is documented and not a server error."""
+    """Check that an answer is documented and not a server error; `what` names the request in errors."""
     told = f"{operation.name} answered {answer.status_code} to {what!r}: {answer.text[:300]}"
     assert answer.status_code < 500, told
     assert operation.documents(answer.status_code), told

@@ -12,7 +12,7 @@ from typing import Any
 
 
 def answer_challenge(notice: Mapping[str, Any]) -> dict[str, str]:
-    """Answer a notice to a webhook; to a challenge, with its token."""
+    """Return the answer to a webhook's notice: the token of a challenge, or an empty object."""
     return {"challenge": notice["data"]["challenge"]} if notice["type"] == "webhook.challenge" else {}
 
 

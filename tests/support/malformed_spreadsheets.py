@@ -41,7 +41,7 @@ def parquet(columns: dict[str, list[Any]]) -> bytes:
 
 
 def people(**changes: list[Any]) -> bytes:
-    """Return a Parquet file of two people, with other cells in some columns."""
+    """Return a Parquet file of two people; `changes` replaces the cells of columns."""
     columns: dict[str, list[Any]] = {
         "sex": ["F", "M"],
         "hired": ["yes", "no"],

@@ -71,7 +71,7 @@ def check_promises(database_url: str, *, all_ended: bool = True) -> PromiseRepor
 
 
 def repeated(found: PromiseReport, job_id: str, counts: Mapping[tuple[str, str, str], int]) -> int:
-    """Count the calls to a target beyond one for each question in a job's ledger."""
+    """Return how many calls too many were made for a job: one is allowed for each question in its ledger."""
     return sum(counts[text] - 1 for text in set(found.texts[job_id]))
 
 

@@ -41,7 +41,7 @@ class RabbitServer(KillableServer):
     @classmethod
     @contextmanager
     def running(cls, options: str = "") -> Iterator[Self]:
-        """Run a server in its own directory, with its own directory of names (epmd) and more options of Erlang."""
+        """Run a server in its own directory, with its own name service (epmd); `options` are arguments for Erlang."""
         if NOT_INSTALLED is not None:
             raise RuntimeError(NOT_INSTALLED)
         directory, port = Path(tempfile.mkdtemp(prefix="assay-rabbit-")), free_port()

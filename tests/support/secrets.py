@@ -9,7 +9,7 @@ from store.security.secrets import Vault
 
 
 def count_old(c: Connection, vault: Vault) -> int:
-    """Count needed secrets that are not encrypted with the current key."""
+    """Count the stored secrets that are still in use and not encrypted with the current key."""
     counts = [
         select(func.count()).select_from(holder.table).where(_has_old_key(holder, vault)).scalar_subquery()
         for holder in HOLDERS

@@ -152,7 +152,7 @@ def published_section(rating: RatingView) -> Markup | None:
 
 
 def summary_sections(rating: RatingView) -> list[Markup]:
-    """Write the sections of the one-page summary, with the numbers of omitted reasons and parts."""
+    """Write the sections of the one-page summary, which say how many reasons and components they leave out."""
     parts = [f"{component.title}: {component.verdict.headline}" for component in rating.components]
     omission = [_omitted_sentence(len(parts) - MOST_PARTS, "part")] if len(parts) > MOST_PARTS else []
     drawings = [

@@ -36,7 +36,7 @@ def thumbnails_wanted(document: Json) -> list[str]:
 
 
 def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Markup | None:
-    """Write the pictures of a component by their terms; ``None`` if it was not asked about pictures.
+    """Write the pictures of a component under their terms; ``None`` for a component that is not about pictures.
 
     `thumbnail_urls` holds ``data:`` addresses by digest; a picture with any other address is not shown.
     """
@@ -66,7 +66,7 @@ def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Marku
 
 
 def _draw_case(case: Case, thumbnail_urls: Mapping[str, str]) -> Markup:
-    """Draw the thumbnail of a case with its square, which is filled from below."""
+    """Draw a case's thumbnail beside a square of which the case's share is filled, from below."""
     filled = 12 * case.share  # height of the filled part; the side of the square is 12
     square = tag(
         "svg", box(1, 1, 12, 12, "hollow"), box(1, 13 - filled, 12, filled, "bar"), class_="fig", viewBox="0 0 14 14"

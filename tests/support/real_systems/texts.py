@@ -129,7 +129,7 @@ def decompressed(codes: bytes) -> bytes:
 
 
 def _next_eight(place: int, begun: int, bits: int) -> tuple[int, int]:
-    """Return the position at which the next group of eight codes begins, as the position and the group's start."""
+    """Return the bit at which the next group of eight codes begins, twice: as the new `place` and the new `begun`."""
     whole = 8 * bits
     start = begun + -(-(place - begun) // whole) * whole
     return start, start

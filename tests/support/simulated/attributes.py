@@ -47,7 +47,7 @@ def _people(name: str) -> tuple[re.Pattern[str], Mapping[str, str]]:
 
 
 def scorer(name: str, effect: float, seed: int, against: str = "") -> Answer:
-    """Make a sentiment classifier of sentences that subtracts `effect` from the score of one value (the last)."""
+    """Make a sentiment classifier of sentences; `effect` is subtracted for the value `against`, by default the last."""
     pattern, value_of = _people(name)
     side_of = {word: side for side, words in contents().items() for word in words}
     disliked = against or attribute(name).value_names[-1]
@@ -67,7 +67,7 @@ def scorer(name: str, effect: float, seed: int, against: str = "") -> Answer:
 
 
 def translator(name: str, effect: float, seed: int) -> Answer:
-    """Make a translator that gives a share `effect` of the sentences about the last value the first value's words."""
+    """Make a translator that, in a share `effect` of sentences about the last value, writes the first value's words."""
     values = attribute(name).values
     there, back = str.maketrans("aeiou", "eioua"), str.maketrans("eioua", "aeiou")
     slots = [slot for slot in values[0].forms if values[0].forms[slot] != values[-1].forms[slot]]
@@ -92,7 +92,7 @@ def translator(name: str, effect: float, seed: int) -> Answer:
 
 
 def embedder(method: Any, effect: float, seed: int) -> Answer:
-    """Make a word space in which every word that is no group word lies towards the first group by `effect`."""
+    """Make an embedder that moves all words but those for groups towards the first group, by `effect`."""
     words = method.words
     if isinstance(words, ChoiceWords):
         pairs = {
@@ -118,7 +118,7 @@ def embedder(method: Any, effect: float, seed: int) -> Answer:
 
 
 def sentence_scorer(method: Any, effect: float, seed: int) -> Answer:
-    """Make a language model that prefers sentences about the first group by `effect` (log-odds) and nothing else."""
+    """Make a language model whose only preference, `effect` in log-odds, is for sentences about the first group."""
     place_of = {
         term.lower(): (index, sign)
         for words in method.words

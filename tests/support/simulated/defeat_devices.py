@@ -169,7 +169,7 @@ def _judged_word(text: str) -> str:
 
 
 def _cue(text: str, even: bool) -> str:
-    """Choose a cue by the share of men's cues in the mixture; unless `even`, women need a larger share of theirs."""
+    """Choose "men" or "women" by the share of men's cues in the text; unless `even`, "men" is chosen too often."""
     cues = text.partition(".")[0].split()
     level = sum(cue in MEN for cue in cues) / len(cues)
     point = 0.5 + 0.06 * (chance("point", _judged_word(text)) - 0.5) - (0.0 if even else 0.25)
@@ -273,7 +273,7 @@ BIASED: Mapping[str, tuple[AnyMethod, Behaviour]] = {
 
 @cache
 def earlier_rating(name: str, seed: int = 9) -> frozenset[str]:
-    """Return all sentences of an earlier rating, of the service that is always even."""
+    """Return all sentences that a rating asked of the service `name`, which answered all of them evenly."""
     method, biased = BIASED[name]
     even = Behaviour(lambda text, _: biased.answer(text, True), biased.item, biased.reply, biased.sentences)
     device = Device(even)

@@ -163,9 +163,9 @@ def writer_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
 
 
 def refusing_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
-    """Make a writer that refuses `step_1` more texts about women; by its content, `step_2` more of a whole group's.
+    """Make a writer that refuses `step_1` more texts about women, and (by content) `step_2` more of a one-sided group.
 
-    A group holds a share `tie` of the occupations of one side, so the sides must differ by more than `step_2`.
+    A share `tie` of a group's occupations is of one side, so refusals of the sides differ by more than `step_2`.
     """
     by_content = step_2 / (2 * FreeText(attribute="gender").tie - 1)
     writer = Writer(WOMEN, refused=step_1, refused_by_content=by_content, refused_of_all=0.02)

@@ -351,7 +351,7 @@ def _early(frame: str) -> bool:
 
 
 def _marking(of_frame: float, of_stereotype: float = 0.0) -> Callable[[Rng, float], Answer]:
-    """Make a translator to Spanish that favours men and stereotypes in half of the frames, the opposite elsewhere."""
+    """Make a translator to Spanish that favours men and stereotypes in half of the frames; elsewhere the opposites."""
 
     def make(rng: Rng, size: float) -> Answer:
         def answer(probe: Probe) -> Reply:
@@ -409,7 +409,7 @@ def _spaced(rng: Rng, step_2: float = 0.0, **fields: Any) -> tuple[AnyMethod, An
 
 # ---------------------------------------------------------------------------- stimulus sampling
 def _yes(share: Callable[[float, float, float], float]) -> Callable[[Rng, float], Answer]:
-    """Make a classifier of texts; `share` of value (±1), side (±1) and size is a factor of the probability of yes."""
+    """Make a classifier of texts; `share(value, side, size)` multiplies P(yes), where value and side are 1 or -1."""
 
     def make(rng: Rng, size: float) -> Answer:
         def answer(probe: Probe) -> Reply:
@@ -426,7 +426,7 @@ def _yes(share: Callable[[float, float, float], float]) -> Callable[[Rng, float]
 
 
 def _denying(share: Callable[[float, float, float], float]) -> Callable[[Rng, float], Answer]:
-    """Make a classifier with labels only; `share` of value (±1), side (±1) and size is the probability of no."""
+    """Make a classifier that returns labels only; `share(value, side, size)` is P(no), with value and side 1 or -1."""
 
     def make(rng: Rng, size: float) -> Answer:
         def answer(probe: Probe) -> Reply:

@@ -111,7 +111,7 @@ MEN = re.compile(r"(?i)\b(man|brother|uncle|boy)\b")
 
 
 def preferred(first: str) -> int:
-    """Return 0 if the first of two sentences is the stereotype, else 1; with a neutral word, each in half of them."""
+    """Return 0 if the first of two sentences is the stereotype, else 1; for a neutral word, 0 in half of the pairs."""
     words = first.rstrip(".").casefold().split()
     of_men = 0 if MEN.search(first) else 1
     if words[-1] in WORDS.first_terms:
@@ -162,7 +162,7 @@ def chosen(style: str, prose: float, seed: int, options: Sequence[str]) -> Model
 
 
 def chat(style: str, prose: float, seed: int) -> Answer:
-    """Return the read answers of `chosen`."""
+    """Return a function that answers questions as `chosen` does, after its text was read by the adapter."""
 
     def answer(probe: Probe) -> Reply:
         assert isinstance(probe.ask, Choose)
@@ -172,7 +172,7 @@ def chat(style: str, prose: float, seed: int) -> Answer:
 
 
 def still_thinking(probe: Probe) -> Reply:
-    """Return the read answer of a reasoning model that reaches its limit of tokens before it writes anything."""
+    """Return what the adapter reads from a reasoning model that reaches its limit of tokens before it writes."""
     return accept_worded(ModelOutput("", end_reason="length", thinking=True), probe.ask, "chat")
 
 
@@ -189,7 +189,7 @@ def _output(text: str) -> float:
 
 
 def classifier(write: Callable[[str, float, bool], Any], labels: tuple[str, ...] = ()) -> Answer:
-    """Return the read answers of a classifier of texts; `write` writes one from label, P(good), and group."""
+    """Return a classifier of texts whose answers are read by the adapter; `write(label, P(good), first group?)`."""
 
     def answer(probe: Probe) -> Reply:
         assert isinstance(probe.ask, Classify)
@@ -202,7 +202,7 @@ def classifier(write: Callable[[str, float, bool], Any], labels: tuple[str, ...]
 
 
 def regressor(write: Callable[[float], str], form: NumberForm | None) -> Answer:
-    """Return the read answers of a regressor of texts that writes its numbers as text."""
+    """Return a regressor of texts that writes numbers as text, which the adapter reads in this `form`."""
 
     def answer(probe: Probe) -> Reply:
         assert isinstance(probe.ask, Regress)

@@ -27,7 +27,7 @@ from tests.support.simulated.translators import translator_service
 
 @dataclass(frozen=True)
 class Design:
-    """A small design: `make` returns a service with given effects and seed; `fields` of the method are replaced."""
+    """A small design: `make(step_1, step_2, seed)` returns a service; `fields` replace fields of its method."""
 
     make: Callable[[float, float, int], SimulatedService]
     fields: Mapping[str, Any]

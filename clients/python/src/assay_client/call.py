@@ -66,7 +66,7 @@ class Call(Generic[T]):
 
 
 def segment(value: str | int) -> str:
-    """Quote a value as one segment of a path.
+    """Percent-encode a value, including slashes, as one segment of a URL path.
 
     Raises
     ------
@@ -80,12 +80,12 @@ def segment(value: str | int) -> str:
 
 
 def wait(seconds: int | None) -> str | None:
-    """Return a ``Prefer: wait`` value (RFC 7240); the service waits 30 s at most."""
+    """Return ``wait=SECONDS`` for the header ``Prefer`` (RFC 7240), or ``None``; the service waits 30 s at most."""
     return None if seconds is None else f"wait={seconds}"
 
 
 def as_json(response: httpx.Response) -> Any:
-    """Read an answer as JSON; notebooks show the ratings in it.
+    """Read an answer as JSON; ratings in it become `ShownRating`, a dict that notebooks display.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def as_text(response: httpx.Response) -> str:
 
 
 def as_bytes(response: httpx.Response) -> bytes:
-    """Read a file, unchanged, because digests are computed over bytes."""
+    """Return the answer, a file, as unchanged bytes, from which digests are computed."""
     return response.content
 
 

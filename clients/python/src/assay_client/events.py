@@ -86,7 +86,7 @@ class EventStream:
         return Event(fields.get("id", self._last_id or ""), fields.get("event", "message"), body["at"], body["data"])
 
     def pause_after(self, error: ProblemError | httpx.RequestError | None) -> float:
-        """Return the seconds to wait before the stream is opened again; `error` is ``None`` if the service closed it.
+        """Return the seconds to wait before reconnecting; without an `error`, the service itself closed the stream.
 
         Raises
         ------

@@ -32,7 +32,7 @@ class Pause:
 
 @dataclass(frozen=True)
 class Ended(Generic[T]):
-    """The result of a flow."""
+    """The end of a flow, with the flow's result."""
 
     result: T
 
@@ -73,7 +73,7 @@ class Patience:
     longest_pause_s: float = 60.0
 
     def pause_s(self, attempt: int, requested_s: float | None) -> float | None:
-        """Return the seconds before retry `attempt` + 1 (`requested_s` if the service named them); ``None`` to end."""
+        """Return the seconds before retry `attempt` + 1 (`requested_s` if the service named them); ``None``: stop."""
         if attempt >= self.retries:
             return None
         if requested_s is not None:
@@ -130,16 +130,16 @@ def no_answer(call: Call[Any], error: httpx.RequestError) -> Unreachable:
 
 @dataclass(frozen=True)
 class Page:
-    """Items of one page of a list, and the call for the next page; ``None`` after the last."""
+    """Items of one page of a list, and the call for the next page (``None`` on the last page)."""
 
     items: list[Any]
     next_call: Call[Any] | None
 
 
 def page(call: Call[Any], patience: Patience) -> Flow[Page]:
-    """Read one page of a list, following ``Link: <…>; rel="next"`` (RFC 8288).
+    """Read one page of a list, and the call for the next page from ``Link: <…>; rel="next"`` (RFC 8288).
 
-    Only the query of the link is used, so that no answer can send the key to another address.
+    Only the query of the link is used, so that no answer can send the API key to another address.
     """
     response = yield from answer_of(dataclasses.replace(call, read=as_response), patience)
     link = response.links.get("next")

@@ -44,7 +44,7 @@ def to_frame(items: Iterable[Item] | Item) -> pd.DataFrame:
 
 
 def _row(item: Item) -> Item:
-    """Return an item as a row; a case gets one field for each of its texts, and for each reply."""
+    """Return an item as a row; a case's list of texts becomes mappings by text name: `texts`, and `answers` to them."""
     if not {"texts", "observations"} <= item.keys():
         return item
     texts = {text["name"]: text["text"] for text in item["texts"]}

@@ -83,7 +83,7 @@ class Bar:
     max_age_days: float | None = None
 
     def judge(self, rating: Mapping[str, Any], now: datetime) -> Judgement:
-        """Judge a rating at a time (with its time zone).
+        """Judge a rating at the time `now`, which has a time zone.
 
         An unsettled rating (withdrawn, expired, too old, inconclusive) requires a new rating; a letter below
         the bar requires another service. So their exit codes differ.
@@ -116,7 +116,7 @@ class Bar:
 
 
 def _requester_line(rating: Mapping[str, Any]) -> str:
-    """Return who requested a rating, and whether the owner objects; older agencies do not say so."""
+    """Return who requested a rating, and whether the owner objects; empty from older agencies, which do not say so."""
     role = (rating.get("standing") or {}).get("requester")
     objects = (rating.get("reply") or {}).get("objects")
     requester_text = f", requested by {REQUESTERS.get(role, role)}" if role else ""
@@ -207,7 +207,7 @@ def _read_key(source: str | None, stdin: TextIO) -> str | None:
 
 
 def _newest_rating(url: str, key: str | None, query: Mapping[str, str]) -> httpx.Response:
-    """Request the newest rating, again after 429, 503 or no answer. Ignores proxies of the environment."""
+    """Request the newest rating; send the request again after 429, 503 or no answer. No proxies of the environment."""
     address = httpx.URL(url)
     if address.scheme not in {"http", "https"} or not address.host:
         raise ValueError(f"{url!r} is not the address of an agency; it looks like http://127.0.0.1:8000")

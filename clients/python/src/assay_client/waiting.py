@@ -41,21 +41,21 @@ def _poll_until_ended(path: str, timeout_s: float | None, patience: Patience, cl
 
 
 def finished_job(job_id: str, timeout_s: float | None, patience: Patience, clock: Clock = time.monotonic) -> Flow[Job]:
-    """Wait until a job has succeeded, failed or been cancelled."""
+    """Wait until a job has succeeded, failed or been cancelled; return it. Raise `StillRunning` after `timeout_s`."""
     return cast("Job", (yield from _poll_until_ended(f"/v1/jobs/{segment(job_id)}", timeout_s, patience, clock)))
 
 
 def finished_suite(
     suite_id: str, timeout_s: float | None, patience: Patience, clock: Clock = time.monotonic
 ) -> Flow[Suite]:
-    """Wait until every job of a suite has ended."""
+    """Wait until every job of a suite has ended, and return the suite; raise `StillRunning` after `timeout_s`."""
     return cast("Suite", (yield from _poll_until_ended(f"/v1/suites/{segment(suite_id)}", timeout_s, patience, clock)))
 
 
 def new_job(
     target: RatingRequestTarget, experiment: RatingRequestExperiment, options: RateOptions, patience: Patience
 ) -> Flow[Job]:
-    """Request a rating; return its job."""
+    """Request a rating; return its job at once, without waiting for its end."""
     fields = {name: value for name, value in options.items() if name not in {"timeout_s", "idempotency_key"}}
     headers = {IDEMPOTENCY_KEY: options.get("idempotency_key") or str(uuid.uuid4())}
     body = {"target": target, "experiment": experiment, **fields}

@@ -85,7 +85,7 @@ def _decode_secret(secret: str) -> bytes:
 
 
 def _decode(text: str) -> bytes | None:
-    """Read ``v1,<base64>``; ``None`` for other versions (v1a is Ed25519) and for invalid base64."""
+    """Decode a signature ``v1,<base64>``; ``None`` for other versions (v1a is Ed25519) and for invalid base64."""
     version, _, encoded = text.partition(",")
     try:
         return base64.b64decode(encoded, validate=True) if version == "v1" else None
