@@ -250,7 +250,9 @@ def test_a_job_of_the_plug_in_method_sends_the_sentences_of_its_corpus(installed
     assert agency.agency.get(job["rating"]["href"])["letter"] == "DSBS"
 
 
-def test_sentences_written_by_a_language_model_are_stored_and_reused_by_the_plug_in_method(installed, serve, speller):
+def test_a_method_from_a_plug_in_stores_sentences_written_by_a_language_model_and_reuses_them(
+    installed, serve, speller
+):
     agency = serve(PYTHONPATH=str(installed))
     experiment = {"method": "spelling", "label": "positive", "write": 1}
     with pytest.raises(ValueError, match="name the service that generates it"):

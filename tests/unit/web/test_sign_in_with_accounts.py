@@ -174,7 +174,9 @@ async def test_signing_in_again_ends_the_earlier_session_and_signing_out_ends_th
     ],
     ids=["rules", "secret", "client"],
 )
-async def test_a_change_of_rules_or_client_ends_the_sessions_of_users(browser, settings, provider, changed):
+async def test_sessions_end_when_the_operator_changes_the_sign_in_rules_or_the_identity_client(
+    browser, settings, provider, changed
+):
     await sign_in(browser, provider)
     cookie = {"Cookie": f"{COOKIE}={browser.cookies[COOKIE]}"}
     for later, status in ((settings, 200), (Settings(**{**given(settings), **changed}), 303)):

@@ -64,7 +64,7 @@ def test_importing_the_catalog_reads_no_file():
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).resolve().parents[4])
 
 
-def test_there_is_one_file_for_every_attribute():
+def test_every_attribute_of_the_catalog_has_a_toml_file_and_every_file_an_attribute():
     found = {entry.name.removesuffix(".toml") for entry in files("assay.catalog").joinpath("attributes").iterdir()}
     assert found == set(attributes())
 

@@ -51,7 +51,7 @@ class TestEvery:
         assert one.citation
         assert one.language == "en"
 
-    def test_a_shipped_word_list_has_the_type_of_words_that_its_kind_requires(self, name):
+    def test_a_shipped_word_list_is_read_into_the_class_of_its_kind(self, name):
         one = specifications()[name]
         due = {"choices": ChoiceWords, "association": AssociationWords, "stereotype": StereotypeWords}
         due |= {"visual": VisualWords}

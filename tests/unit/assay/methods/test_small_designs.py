@@ -102,6 +102,6 @@ def test_a_chance_effect_shared_by_three_noisy_stereotype_words_is_no_evidence_o
 
 
 @pytest.mark.parametrize("seed", [35, 37, 49])
-def test_a_chance_effect_of_three_noisy_words_of_one_list_is_no_evidence_of_data_sensitivity(seed):
+def test_a_chance_effect_seen_in_three_words_only_declares_no_letter(seed):
     rating = rate(SMALL_WORLDS["association, 3 noisy words of a stereotype, three groups: even"].rate(seed))
     assert not rating.declared

@@ -77,7 +77,7 @@ def test_a_folder_in_place_of_a_report_or_an_export_is_refused_before_the_rating
         rate(asked(protocol="libretranslate", url="http://127.0.0.1:1"), **{name: folder})
 
 
-def test_all_templates_are_refused_in_words_if_none_supports_the_combination_of_several_attributes():
+def test_templates_all_is_refused_if_no_template_supports_the_combination_of_several_attributes():
     def experiment(*attributes: str) -> dict:
         return read_request(asked(protocol="libretranslate", templates=["all"], attribute=[*attributes]))["experiment"]
 

@@ -148,7 +148,7 @@ def test_no_two_published_counts_of_people_by_score_differ_by_one_to_four_people
                     assert not 0 < np.count_nonzero(inside & low & ~high) < 5
 
 
-def test_the_public_threshold_map_of_many_people_keeps_most_thresholds():
+def test_the_public_form_of_a_rating_of_20_000_people_shows_at_least_35_thresholds():
     _, public = documents(method_of(*scored_file(20_000), threshold=0.5))
     chart = public.components[1].threshold_map
     assert len(chart.thresholds) >= 35

@@ -162,7 +162,7 @@ def test_cues_with_parallel_vectors_are_refused(length):
         indifference_points([cue], [length * cue], [[1, 0, 0]])
 
 
-def test_cues_much_shorter_than_a_concept_are_refused():
+def test_cue_vectors_much_shorter_than_a_concepts_vector_are_refused():
     with pytest.raises(NoTransition, match="beside concept 2 the cues of pair 1"):
         indifference_points([[1, 0]], [[0, 1]], [[1, 0], [1e9, 0]])
 

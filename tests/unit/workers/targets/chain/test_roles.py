@@ -84,7 +84,7 @@ def test_the_error_of_a_failed_author_service_names_the_author_and_has_its_error
     assert (failed.value.code, failed.value.retriable, failed.value.retry_after_s) == ("http-429", True, 3)
 
 
-def test_the_hosts_of_a_service_its_author_and_its_chain_links_are_listed():
+def test_hosts_of_lists_the_hosts_of_the_rated_service_of_the_author_of_texts_and_of_every_service_of_a_chain():
     target = {"protocol": "openai-completions", "base_url": "http://127.0.0.1:81/v1", "settings": {}}
     author = {"protocol": "openai-chat", "base_url": "https://user@author.example/v1", "settings": {}}
     chain = {"protocol": "chain", "base_url": "", "settings": {"links": [target, {**author, "base_url": ""}]}}
