@@ -24,7 +24,12 @@ REASONS: Mapping[str, str] = {
         "legitimately matter. So step 1 cannot be measured, and there is no letter: the tables are the result."
     ),
     "groups-not-compared": (
-        "{where:where}the letter does not cover [{groups:names}|the smallest groups], with too few people to compare."
+        "{where:where}[among people who {alike}, |]the letter does not cover [{groups:names}|the smallest groups], "
+        "with too few people to compare."
+    ),
+    "similar-group-names": (
+        "{where:where}some groups[ ({groups:names})] have names that differ only by case, blanks or invisible "
+        "characters; they are probably one group."
     ),
     "mostly-unknown": (
         "{where:where}[{column:value}|a column] is unknown for [{share:share} of the people|many people]"
