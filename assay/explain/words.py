@@ -117,8 +117,7 @@ MESSAGES: Mapping[str, str] = {
         "[: {why}|; if the request has the field “scale”, declare one with it]."
     ),
     "letter-covers-too-few": (
-        "{where:where}no letter is declared, because more than {most:share} of the people[ who {alike}] are in groups "
-        "that are not compared, most of them because they are too small."
+        "{where:where}no letter is declared: over {most:share} of the people[ who {alike}] are in groups not compared."
     ),
     "target-output-unusable": (
         "{where:where}too much of the output could not be read"

@@ -125,16 +125,12 @@ def _gap_interval(families: Sequence[_Family], fitted: Floats) -> Interval:
     to include that of `fitted`, and also 0 unless a test rejects that all groups are equal.
     """
     interval = largest_interval(np.hstack([family.gaps for family in families]))
-    if not _has_many_groups(families):  # two groups have a single difference
+    if max(family.means.shape[1] for family in families) < 3:  # two groups have a single difference
         return interval
     low, high = np.quantile(fitted, [(1 - interval.level) / 2, (1 + interval.level) / 2])
     may_be_equal = _smallest_p(families) > 1 - interval.level
     lower_end = 0.0 if may_be_equal else min(interval.low, float(low))
     return Interval(interval.estimate, lower_end, max(interval.high, float(high)), interval.level)
-
-
-def _has_many_groups(families: Sequence[_Family]) -> bool:
-    return max(len(family.labels) for family in families) > 2
 
 
 def _smallest_p(families: Sequence[_Family]) -> float:
@@ -150,7 +146,8 @@ def _may_be_chance(families: Sequence[_Family]) -> bool:
     """
     if may_be_chance(np.hstack([family.gaps for family in families])):
         return True
-    return _has_many_groups(families) and _smallest_p(families) > 1 - CONFIDENCE_AGAINST_CHANCE
+    has_many_groups = any(family.means.shape[1] > 2 for family in families)
+    return has_many_groups and _smallest_p(families) > 1 - CONFIDENCE_AGAINST_CHANCE
 
 
 @dataclass(frozen=True)
@@ -174,7 +171,7 @@ class _Comparison:
             Tolerance.around(output.delta, self.confidence),
             self._group_tables(table_rng),
         )
-        if (unknown_reason := self._unknown_reason()) is not None:
+        if unknown_reason := self._unknown_reason():
             return measurement.give_up(unknown_reason)
         step_1_kinds = truth_kinds if truth_kinds and task.strata is None else [everybody]
         group_count = max(len(kind.compared) for kind in step_1_kinds)
@@ -206,9 +203,8 @@ class _Comparison:
             intervals,
             lost=self._missing_values(sample).changes(),
         )
-        too_few_reason = None if component.declared else self._too_few_reason([overall, *families])
-        if too_few_reason is not None:
-            return measurement.give_up(too_few_reason, measured_effects=intervals)
+        if not component.declared and (reason := self._too_few_reason([overall, *families])):
+            return measurement.give_up(reason, measured_effects=intervals)
         component = self._withhold_if_few_are_compared(keep_bs_only(component) if output.by_few else component)
         return self._add_calibration_reason(component, strata_rng)
 
@@ -246,8 +242,8 @@ class _Comparison:
         candidates = [index for index, label in enumerate(self.grouping.labels) if label not in self._excluded]
         for alike, cells in selections.items():
             counts = np.bincount(self.grouping.codes[cells], people[cells], size).astype(float)
-            large = [index for index in candidates if counts[index] >= LEAST_PEOPLE]
-            compared = sorted(sorted(large, key=counts.__getitem__, reverse=True)[:MOST_GROUPS])
+            largest = sorted(candidates, key=counts.__getitem__, reverse=True)[:MOST_GROUPS]
+            compared = sorted(index for index in largest if counts[index] >= LEAST_PEOPLE)
             if kinds and len(compared) < 2:
                 compared = []  # there is nothing to compare the only group with
             missing = [self.grouping.labels[index] for index in candidates if index not in compared]
@@ -255,18 +251,13 @@ class _Comparison:
             candidates = kinds[0].compared
         return kinds
 
-    @property
-    def _labels(self) -> Sequence[str]:
-        return self._compared_grouping.labels
-
     @cached_property
     def _compared_grouping(self) -> Grouping:
         """Grouping with the groups compared in step 2 only; all other cells have the code -1."""
         return self.grouping.only(self._kinds[0].compared)
 
-    def _sample(self, values: Floats, cells: Mask, *, binary: bool, grouping: Grouping | None = None) -> Sample:
-        """Return a sample of the compared groups, by default of those of step 2."""
-        grouping = grouping or self._compared_grouping
+    def _sample(self, values: Floats, cells: Mask, *, binary: bool) -> Sample:
+        grouping = self._compared_grouping
         return sample_of(self.task.table, grouping, values, cells & (grouping.codes >= 0), binary=binary)
 
     def _unknown_reason(self) -> Reason | None:
@@ -295,9 +286,9 @@ class _Comparison:
     def _draw_kind(self, kind: _Kind, rng: np.random.Generator) -> _Family:
         """Draw the mean outcome of each group that has enough people of a kind."""
         output, grouping = self.output, self.grouping.only(kind.compared)
-        sample = self._sample(output.values, kind.cells, binary=output.binary, grouping=grouping)
-        rates = sample.means if output.binary else None
-        return _Family(kind.alike, sample.draw_means(rng, DRAWS), grouping.labels, rates)
+        cells = kind.cells & (grouping.codes >= 0)
+        sample = sample_of(self.task.table, grouping, output.values, cells, binary=output.binary)
+        return _Family(kind.alike, sample.draw_means(rng), grouping.labels, sample.means if output.binary else None)
 
     def _draw_alike(self, rng: np.random.Generator) -> list[_Family]:
         """Draw the groups' mean outcomes for step 1: among people with the same true outcome, and within strata."""
@@ -305,12 +296,12 @@ class _Comparison:
         if self.task.strata is not None:
             sample, codes = self._sample_by_stratum(self.task.strata, self._kinds[0].cells)
             means = stratified_means(sample, codes, rng.spawn(1)[0], DRAWS)
-            families.append(_Family(f"with the same {self.task.strata.name}", means, self._labels))
+            families.append(_Family(f"with the same {self.task.strata.name}", means, self._compared_grouping.labels))
         return families
 
     def _draw_within_strata(self, rng: np.random.Generator) -> tuple[HiddenEffect, ...]:
         """Draw the differences between groups within each large stratum, among all people and by true outcome."""
-        strata, hidden = self.task.strata, list[HiddenEffect]()
+        strata, labels, hidden = self.task.strata, self._compared_grouping.labels, list[HiddenEffect]()
         limits = {"least": LEAST_PEOPLE, "max_strata": MOST_STRATA}
         if strata is None:
             return ()
@@ -318,7 +309,7 @@ class _Comparison:
             sample, codes = self._sample_by_stratum(strata, kind.cells)
             names = [f"{strata.name}: {label}{kind.alike and ', '}{kind.alike}" for label in strata.labels]
             kind_rng = rng.spawn(1)[0] if kind.alike else rng
-            hidden += within_strata(sample, codes, names, self._labels, self.output.delta, kind_rng, **limits)
+            hidden += within_strata(sample, codes, names, labels, self.output.delta, kind_rng, **limits)
         return tuple(hidden)
 
     def _sample_by_stratum(self, strata: Grouping, cells: Mask) -> tuple[Sample, Integers]:
@@ -348,13 +339,12 @@ class _Comparison:
         """Return facts for a reason: names, rates (of decisions) and difference of the two groups that differ most."""
         gaps = family.gaps.mean(axis=0)  # for each pair, the second group's mean less the first's
         index = int(np.abs(gaps).argmax())
-        pair = [*combinations(family.labels, 2)][index]
+        pair = [*combinations(range(len(family.labels)), 2)][index]
         low, high = pair if gaps[index] > 0 else pair[::-1]
-        facts: dict[str, Any] = {"low": low, "high": high, "effect": float(abs(gaps[index]))}
-        if family.rates is not None:
-            rate_of = dict(zip(family.labels, family.rates.tolist(), strict=True))
-            facts.update(low_rate=rate_of[low], high_rate=rate_of[high])
-        return facts
+        facts = {"low": family.labels[low], "high": family.labels[high], "effect": float(abs(gaps[index]))}
+        if family.rates is None:
+            return facts
+        return facts | {"low_rate": float(family.rates[low]), "high_rate": float(family.rates[high])}
 
     def _add_calibration_reason(self, component: Component, rng: np.random.Generator) -> Component:
         """Add a reason if the letter is BS although the score is calibrated in all groups (Kleinberg's theorem)."""

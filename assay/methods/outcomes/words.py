@@ -28,8 +28,7 @@ REASONS: Mapping[str, str] = {
         "with too few people to compare."
     ),
     "similar-group-names": (
-        "{where:where}some groups[ ({groups:names})] have names that differ only by case, blanks or invisible "
-        "characters; they are probably one group."
+        "{where:where}[{groups:names}|some groups] are probably one group: only case, blanks or invisible signs differ."
     ),
     "mostly-unknown": (
         "{where:where}[{column:value}|a column] is unknown for [{share:share} of the people|many people]"

@@ -298,10 +298,7 @@ def largest_rate_change(
 
 
 def largest_mean_change(sample: Sample, unsure: Sample, least: int) -> float:
-    """Return an upper bound on the change of a difference of means if some people of `unsure` join `sample`.
-
-    Groups of fewer than `least` people in `sample` are left out.
-    """
+    """Bound the change of differences of means of groups of `least` people if people of `unsure` join `sample`."""
     deviations = unsure.values - sample.means[unsure.groups]  # at worst, only the higher (or lower) values join
     is_large = sample.per_group(sample.people) >= least
     shifts = [
