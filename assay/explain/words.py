@@ -117,7 +117,7 @@ MESSAGES: Mapping[str, str] = {
         "[: {why}|; if the request has the field “scale”, declare one with it]."
     ),
     "letter-covers-too-few": (
-        "{where:where}no letter is declared: over {most:share} of the people[ who {alike}] are in groups not compared."
+        "{where:where}no letter is declared: over a fifth of the people[ who {alike}] are in groups not compared."
     ),
     "target-output-unusable": (
         "{where:where}too much of the output could not be read"

@@ -45,8 +45,6 @@ MOST_UNKNOWN = 0.2
 MOST_GROUPS = 50
 """Maximum number of groups that are compared; of more, the largest are."""
 
-NOT_COMPARED = f"not compared: fewer than {LEAST_PEOPLE} people, or not one of the {MOST_GROUPS} largest groups"
-
 LARGEST_ERROR = 2 / 3
 """An undeclared rating names a most probable letter only up to this standard error, as a multiple of the tolerance."""
 
@@ -82,11 +80,8 @@ class _Kind:
     """Indices of the groups with enough of these people."""
     missing: list[str]
     """Names of the other groups that are not excluded; of groups that are not compared in step 2, only there."""
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """Facts that name these people in a reason; empty for everybody."""
-        return {"alike": self.alike} if self.alike else {}
+    facts: Mapping[str, str]
+    """Facts that name these people in a reason; empty for everybody."""
 
 
 @dataclass(frozen=True)
@@ -247,7 +242,7 @@ class _Comparison:
             if kinds and len(compared) < 2:
                 compared = []  # there is nothing to compare the only group with
             missing = [self.grouping.labels[index] for index in candidates if index not in compared]
-            kinds.append(_Kind(alike, cells, counts, compared, missing))
+            kinds.append(_Kind(alike, cells, counts, compared, missing, {"alike": alike} if alike else {}))
             candidates = kinds[0].compared
         return kinds
 
@@ -366,8 +361,7 @@ class _Comparison:
         """Withhold UCS and DSBS if too many people, of all or of one kind, are in groups that are not compared."""
         for kind in self._kinds:
             if kind.counts[kind.compared].sum() < (1 - MOST_UNKNOWN) * kind.counts.sum():
-                reason = Reason("letter-covers-too-few", {"most": MOST_UNKNOWN, **kind.facts}, self.name)
-                return keep_bs_only(component, reason)
+                return keep_bs_only(component, Reason("letter-covers-too-few", kind.facts, self.name))
         return component
 
     def add_notes(self, component: Component) -> Component:
@@ -382,17 +376,14 @@ class _Comparison:
         """Return the tables of the component: rows of all groups, threshold map of a score, funnel of the steps."""
         task, output = self.task, self.output
         result = outcome_table(task.table, self.grouping, task.outcomes(output), self._excluded, task.confidence, rng)
-        notes = {kind.alike: f"not compared among people who {kind.alike}: too few" for kind in self._kinds}
-        notes[""] = NOT_COMPARED
-        groups = tuple(
-            replace(
-                row,
-                not_compared="; ".join(notes[kind.alike] for kind in self._kinds if row.group in kind.missing) or None,
-            )
-            for row in result.groups
-        )
+        notes = {alike: f"not compared among people who {alike}: too few" for _, alike in TRUTH_CLASSES}
+        notes[""] = f"not compared: fewer than {LEAST_PEOPLE} people, or not one of the {MOST_GROUPS} largest groups"
+        groups = []
+        for row in result.groups:
+            texts = [notes[kind.alike] for kind in self._kinds if row.group in kind.missing]
+            groups.append(replace(row, not_compared="; ".join(texts) or None))
         return OutcomesComponent(
-            **vars(replace(result, groups=groups)),
+            **vars(replace(result, groups=tuple(groups))),
             by=self.grouping.name,
             outcome=output.words,
             clusters=task.table.clusters or None,
@@ -413,5 +404,6 @@ class _Comparison:
         task = self.task
         if not task.steps or self.output is not task.outputs[0]:
             return NO_FUNNEL
-        groupings = (self.grouping, self._compared_grouping)
-        return funnel(task.table, groupings, task.steps, self._excluded, task.confidence, rng)
+        return funnel(
+            task.table, (self.grouping, self._compared_grouping), task.steps, self._excluded, task.confidence, rng
+        )
