@@ -116,6 +116,9 @@ MESSAGES: Mapping[str, str] = {
         "{where:where}no letter is declared, because it depends on the scale on which numbers are compared"
         "[: {why}|; if the request has the field “scale”, declare one with it]."
     ),
+    "letter-covers-too-few": (
+        "{where:where}no letter is declared: over a fifth of the people[ who {alike}] are in groups not compared."
+    ),
     "target-output-unusable": (
         "{where:where}too much of the output could not be read"
         "[: {unusable:count} of {total:texts} ({share:share})|: {unusable:count} of {total:texts}"

@@ -110,10 +110,10 @@ def has_too_few(component: Component) -> bool:
     return component.letter is None and any(reason.code == TOO_FEW for reason in component.reasons)
 
 
-def keep_bs_only(component: Component) -> Component:
-    """Withhold UCS and DSBS, because a few outputs dominate the sd and other differences look small beside it."""
+def keep_bs_only(component: Component, reason: Reason | None = None) -> Component:
+    """Withhold UCS and DSBS for a reason; by default, differences look small beside an sd dominated by few outputs."""
     facts = {"why": "a few of them make up most of their standard deviation"}
-    reason = Reason("letter-depends-on-scale", facts, component.name)
+    reason = reason or Reason("letter-depends-on-scale", facts, component.name)
     is_withheld = component.letter not in {None, Letter.BS}
     return replace(component, declared=False, reasons=(reason, *component.reasons)) if is_withheld else component
 

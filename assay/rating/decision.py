@@ -132,7 +132,7 @@ def letter_probabilities(
 
 WITHHELD = frozenset(
     {
-        *("letter-depends-on-what-was-lost", "letter-depends-on-scale", "may-be-chance"),  # of components
+        *("letter-depends-on-what-was-lost", "letter-depends-on-scale", "letter-covers-too-few", "may-be-chance"),
         *("component-unmeasured", "no-component-declared"),  # of ratings
     }
 )

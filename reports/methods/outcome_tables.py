@@ -84,7 +84,7 @@ def _group_note(row: GroupOutcome, part: OutcomeRows) -> str:
     if row.excluded:
         notes.append(f"excluded: {row.excluded}")
     if row.not_compared and row.group is not None:  # people whose group is not known are no group to compare
-        notes.append("too few for a letter")
+        notes.append(row.not_compared)
     if row.flagged:
         notes.append("below four fifths")
     if row.undecided:

@@ -119,9 +119,8 @@ def record_outcomes(answers: Answers, by: str, rule: OutcomeRule, rng: np.random
     }
     gaps = {}
     for (name, (numbers, in_denominator)), gap_rng in zip(rates.items(), gap_rngs, strict=True):
-        group_sizes = np.bincount(grouping.codes[in_denominator], table.people[in_denominator], len(grouping.labels))
-        is_compared = in_denominator & (group_sizes >= LEAST_PEOPLE)[grouping.codes]
-        gaps[name] = largest_gap(sample_of(table, grouping, numbers, is_compared, binary=True), gap_rng)
+        sample = sample_of(table, grouping, numbers, in_denominator, binary=True)
+        gaps[name] = largest_gap(sample, gap_rng, LEAST_PEOPLE)
     return replace(
         document,
         groups=result.groups,

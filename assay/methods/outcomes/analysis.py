@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from assay.methods.shared.outcome_tables.effects import (
 )
 from assay.methods.shared.outcome_tables.group_tables import outcome_table, sample_of, tenths_of
 from assay.methods.shared.outcome_tables.rates import quantile
-from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Letter, Reason
+from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Interval, Letter, Reason
 from assay.rating.component import TOO_FEW, Counts, Measurement, Tolerance, Units, insufficient, keep_bs_only
 from assay.rating.losses import hidden_documents
 from assay.statistics.hidden.chance import CONFIDENCE_AGAINST_CHANCE, may_be_chance
@@ -38,10 +39,8 @@ from assay.statistics.intervals.worst_block import largest_interval
 LEAST_CLUSTERS = 8
 """Minimum number of clusters in which each compared group has people."""
 
-NOT_COMPARED = f"fewer than {LEAST_PEOPLE} people, or {LEAST_PEOPLE} of a kind of truth"
-
 MOST_UNKNOWN = 0.2
-"""Largest share of people with an unknown group, decision or true outcome for which a letter is given."""
+"""Largest share of people with an unknown group, decision or truth, or in groups not compared, for a letter."""
 
 MOST_GROUPS = 50
 """Maximum number of groups that are compared; of more, the largest are."""
@@ -57,8 +56,32 @@ def judge_outcomes(task: Task, rng: np.random.Generator) -> list[Component]:
     components = []
     for (grouping, output), child_rng in zip(comparisons, rng.spawn(len(comparisons)), strict=True):
         name = grouping.name if len(task.outputs) == 1 else f"{grouping.name}: {output.name}"
-        components.append(_Comparison(name, task, grouping, output, confidence).judge(child_rng))
+        comparison = _Comparison(name, task, grouping, output, confidence)
+        components.append(comparison.add_notes(comparison.judge(child_rng)))
     return components
+
+
+def _similar_names(labels: Sequence[str]) -> list[str]:
+    """Return the groups whose names differ from another's only by case, blanks or invisible characters."""
+    keys = ["".join(filter(str.isprintable, normalize("NFKC", label).casefold())).replace(" ", "") for label in labels]
+    return [label for label, key in zip(labels, keys, strict=True) if keys.count(key) > 1]
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """People whose mean outcomes are compared between groups: everybody, or those with one true outcome."""
+
+    alike: str
+    """As in `_Family`."""
+    cells: Mask
+    counts: Floats
+    """Number of people by group, shape (groups,)."""
+    compared: list[int]
+    """Indices of the groups with enough of these people."""
+    missing: list[str]
+    """Names of the other groups that are not excluded; of groups that are not compared in step 2, only there."""
+    facts: Mapping[str, str]
+    """Facts that name these people in a reason; empty for everybody."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +92,8 @@ class _Family:
     """Property that all compared people share, such as a true outcome; empty if all people are compared."""
     means: Floats
     """Draws of each group's mean outcome; within strata, of the group's effect on it; shape (draws, groups)."""
+    labels: Sequence[str]
+    """Names of the groups, shape (groups,)."""
     rates: Floats | None = None
     """Observed rate of each group, shape (groups,); ``None`` for scores and within strata."""
 
@@ -95,7 +120,7 @@ def _gap_interval(families: Sequence[_Family], fitted: Floats) -> Interval:
     to include that of `fitted`, and also 0 unless a test rejects that all groups are equal.
     """
     interval = largest_interval(np.hstack([family.gaps for family in families]))
-    if families[0].means.shape[1] < 3:  # two groups have a single difference
+    if max(family.means.shape[1] for family in families) < 3:  # two groups have a single difference
         return interval
     low, high = np.quantile(fitted, [(1 - interval.level) / 2, (1 + interval.level) / 2])
     may_be_equal = _smallest_p(families) > 1 - interval.level
@@ -116,7 +141,7 @@ def _may_be_chance(families: Sequence[_Family]) -> bool:
     """
     if may_be_chance(np.hstack([family.gaps for family in families])):
         return True
-    has_many_groups = families[0].means.shape[1] > 2
+    has_many_groups = any(family.means.shape[1] > 2 for family in families)
     return has_many_groups and _smallest_p(families) > 1 - CONFIDENCE_AGAINST_CHANCE
 
 
@@ -134,35 +159,33 @@ class _Comparison:
         """Return the component with its tables, and with its letter if both steps can be measured."""
         task, output, people = self.task, self.output, self.task.table.people
         table_rng, step_2_rng, step_1_rng, strata_rng = rng.spawn(4)
-        known_cells = self._known_cells
+        everybody, *truth_kinds = self._kinds
         measurement = Measurement(
             self.name,
-            Counts(usable=int(people[known_cells].sum()), unusable=int(people[~known_cells].sum())),
+            Counts(usable=int(people[everybody.cells].sum()), unusable=int(people[~everybody.cells].sum())),
             Tolerance.around(output.delta, self.confidence),
             self._group_tables(table_rng),
         )
-        if (unknown_reason := self._unknown_reason()) is not None:
+        if unknown_reason := self._unknown_reason():
             return measurement.give_up(unknown_reason)
-        group_count = len(self._compared_groups)
+        step_1_kinds = truth_kinds if truth_kinds and task.strata is None else [everybody]
+        group_count = max(len(kind.compared) for kind in step_1_kinds)
         measurement.units = [Units("sufficiently large group", group_count, needed=2)]
         if group_count < 2:
             return measurement.give_up(*measurement.too_few)
-        sample = self._sample(output.values, known_cells, binary=output.binary)
+        sample = self._sample(output.values, everybody.cells, binary=output.binary)
         if sample.bundles is not None:  # bundles of clusters are the independent units, and not people
             cluster_units = Units("cluster", int(sample.bundles_of_group.min()), needed=LEAST_CLUSTERS)
             measurement.units = [*measurement.units, cluster_units]
-        rates = sample.means if output.binary else None
-        overall = _Family(alike="", means=sample.draw_means(step_2_rng, DRAWS), rates=rates)  # step 2: everybody
+        overall = self._draw_kind(everybody, step_2_rng)  # step 2
         step_2 = self._draw_largest(overall, step_2_rng)
         intervals: dict[str, Interval | None] = {"step_1": None, "step_2": _gap_interval([overall], step_2)}
         if task.truth is None and task.strata is None:
-            reason = Reason("only-outcomes-known", {}, self.name)
-            return self._add_uncompared_groups(measurement.give_up(reason, measured_effects=intervals))
+            return measurement.give_up(Reason("only-outcomes-known", {}, self.name), measured_effects=intervals)
         try:
             families, hidden = self._draw_alike(step_1_rng), self._draw_within_strata(strata_rng)
         except EvidenceError as error:
-            reason = insufficient(error, self.name)
-            return self._add_uncompared_groups(measurement.give_up(reason, measured_effects=intervals))
+            return measurement.give_up(insufficient(error, self.name), measured_effects=intervals)
         step_1 = np.max([self._draw_largest(family, step_1_rng) for family in families], axis=0)  # comparable people
         intervals["step_1"] = _gap_interval(families, step_1)
         chance_1, chance_2 = _may_be_chance(families), _may_be_chance([overall])
@@ -175,11 +198,10 @@ class _Comparison:
             intervals,
             lost=self._missing_values(sample).changes(),
         )
-        too_few_reason = None if component.declared else self._too_few_reason([overall, *families])
-        if too_few_reason is not None:
-            return self._add_uncompared_groups(measurement.give_up(too_few_reason, measured_effects=intervals))
-        component = keep_bs_only(component) if output.by_few else component
-        return self._add_uncompared_groups(self._add_calibration_reason(component, strata_rng))
+        if not component.declared and (reason := self._too_few_reason([overall, *families])):
+            return measurement.give_up(reason, measured_effects=intervals)
+        component = self._withhold_if_few_are_compared(keep_bs_only(component) if output.by_few else component)
+        return self._add_calibration_reason(component, strata_rng)
 
     def _too_few_reason(self, families: Sequence[_Family]) -> Reason | None:
         """Return a reason to name no most probable letter if standard errors are too large; otherwise ``None``.
@@ -190,51 +212,44 @@ class _Comparison:
         if excess <= 1:
             return None
         # standard errors are proportional to 1 / sqrt(people), hence `excess**2`
-        smallest = min(float(counts[self._compared_groups].min()) for counts in self._people_counts)
+        smallest = min(float(kind.counts[kind.compared].min()) for kind in self._kinds if kind.compared)
         usable = f"{smallest:,.0f} people of the smallest group compared"
         facts = {"unit": "person", "count": int(smallest), "needed": math.ceil(smallest * excess**2), "usable": usable}
         return Reason(TOO_FEW, facts, self.name)
 
     # ------------------------------------------------------------------------ people who are compared
-    @cached_property
-    def _known_cells(self) -> Mask:
-        """Whether each cell (combination of values) of the table has a known group and outcome, shape (cells,)."""
-        return np.asarray((self.grouping.codes >= 0) & ~np.isnan(self.output.values))
-
     @property
     def _excluded(self) -> Mapping[str, str]:
         """Groups that the request excludes from comparisons, each with its reason."""
         return self.task.excluded.get(self.grouping.name, {})
 
     @cached_property
-    def _people_counts(self) -> list[Floats]:
-        """Numbers of people by group, shape (groups,): first with a known outcome, then with each true outcome."""
-        selections = [self._known_cells]
+    def _kinds(self) -> list[_Kind]:
+        """Kinds of people to compare: everybody with a known outcome, then those with each true outcome.
+
+        Each group needs `LEAST_PEOPLE` people of a kind. At most `MOST_GROUPS` are compared, and no excluded ones.
+        """
+        is_known = (self.grouping.codes >= 0) & ~np.isnan(self.output.values)
+        selections, kinds = {"": is_known}, list[_Kind]()
         if self.task.truth is not None:
-            selections += [self._known_cells & (self.task.truth == truth) for truth, _ in TRUTH_CLASSES]
+            selections |= {alike: is_known & (self.task.truth == truth) for truth, alike in TRUTH_CLASSES}
         size, people = len(self.grouping.labels), self.task.table.people
-        return [np.bincount(self.grouping.codes[cells], people[cells], size).astype(float) for cells in selections]
-
-    @cached_property
-    def _compared_groups(self) -> list[int]:
-        """Indices of the groups that affect the letter: at most `MOST_GROUPS`, not excluded, with enough people."""
-        known_outcome_counts, *_ = self._people_counts
-        is_large = np.min(self._people_counts, axis=0) >= LEAST_PEOPLE
-        judged = [is_large[index] and label not in self._excluded for index, label in enumerate(self.grouping.labels)]
-        largest_first = sorted(np.flatnonzero(judged).tolist(), key=lambda index: -known_outcome_counts[index])
-        return sorted(largest_first[:MOST_GROUPS])
-
-    @property
-    def _labels(self) -> list[str]:
-        return [self.grouping.labels[index] for index in self._compared_groups]
+        candidates = [index for index, label in enumerate(self.grouping.labels) if label not in self._excluded]
+        for alike, cells in selections.items():
+            counts = np.bincount(self.grouping.codes[cells], people[cells], size).astype(float)
+            largest = sorted(candidates, key=counts.__getitem__, reverse=True)[:MOST_GROUPS]
+            compared = sorted(index for index in largest if counts[index] >= LEAST_PEOPLE)
+            if kinds and len(compared) < 2:
+                compared = []  # there is nothing to compare the only group with
+            missing = [self.grouping.labels[index] for index in candidates if index not in compared]
+            kinds.append(_Kind(alike, cells, counts, compared, missing, {"alike": alike} if alike else {}))
+            candidates = kinds[0].compared
+        return kinds
 
     @cached_property
     def _compared_grouping(self) -> Grouping:
-        """Grouping with the compared groups only; all other cells have the code -1."""
-        # new code for each old code; the last entry is for the old code -1, an unknown group
-        new_codes = np.full(len(self.grouping.labels) + 1, -1, dtype=np.int64)
-        new_codes[self._compared_groups] = np.arange(len(self._compared_groups))
-        return Grouping(self.grouping.name, tuple(self._labels), new_codes[self.grouping.codes])
+        """Grouping with the groups compared in step 2 only; all other cells have the code -1."""
+        return self.grouping.only(self._kinds[0].compared)
 
     def _sample(self, values: Floats, cells: Mask, *, binary: bool) -> Sample:
         grouping = self._compared_grouping
@@ -250,7 +265,7 @@ class _Comparison:
         if self.task.truth is not None:
             columns["truth"] = self.task.truth
         for column, values in columns.items():
-            for index in self._compared_groups or range(len(self.grouping.labels)):  # all groups if none is compared
+            for index in self._kinds[0].compared or range(len(self.grouping.labels)):  # all groups if none is compared
                 # truth must be known after both decisions: known after one alone, it would make error rates 0 or 1
                 in_group = codes == index
                 by_decision = [in_group & (self.output.favourable == decision) for decision in (1.0, 0.0)]
@@ -263,39 +278,40 @@ class _Comparison:
         return None
 
     # ------------------------------------------------------------------------ effects
+    def _draw_kind(self, kind: _Kind, rng: np.random.Generator) -> _Family:
+        """Draw the mean outcome of each group that has enough people of a kind."""
+        output, grouping = self.output, self.grouping.only(kind.compared)
+        cells = kind.cells & (grouping.codes >= 0)
+        sample = sample_of(self.task.table, grouping, output.values, cells, binary=output.binary)
+        return _Family(kind.alike, sample.draw_means(rng), grouping.labels, sample.means if output.binary else None)
+
     def _draw_alike(self, rng: np.random.Generator) -> list[_Family]:
         """Draw the groups' mean outcomes for step 1: among people with the same true outcome, and within strata."""
-        families = []
-        output, task = self.output, self.task
-        if task.truth is not None:
-            for truth, alike in TRUTH_CLASSES:
-                sample = self._sample(output.values, self._known_cells & (task.truth == truth), binary=output.binary)
-                rates = sample.means if output.binary else None
-                families.append(_Family(alike, sample.draw_means(rng.spawn(1)[0], DRAWS), rates))
-        if self._strata_sample is not None:
-            sample, strata = self._strata_sample
-            means = stratified_means(sample, strata.codes, rng.spawn(1)[0], DRAWS)
-            families.append(_Family(f"with the same {strata.name}", means))
+        families = [self._draw_kind(kind, rng.spawn(1)[0]) for kind in self._kinds[1:] if kind.compared]
+        if self.task.strata is not None:
+            sample, codes = self._sample_by_stratum(self.task.strata, self._kinds[0].cells)
+            means = stratified_means(sample, codes, rng.spawn(1)[0], DRAWS)
+            families.append(_Family(f"with the same {self.task.strata.name}", means, self._compared_grouping.labels))
         return families
 
     def _draw_within_strata(self, rng: np.random.Generator) -> tuple[HiddenEffect, ...]:
-        """Draw the differences between groups within each large stratum; empty if the request names no strata."""
-        if self._strata_sample is None:
-            return ()
-        sample, strata = self._strata_sample
-        names = [f"{strata.name}: {label}" for label in strata.labels]
+        """Draw the differences between groups within each large stratum, among all people and by true outcome."""
+        strata, labels, hidden = self.task.strata, self._compared_grouping.labels, list[HiddenEffect]()
         limits = {"least": LEAST_PEOPLE, "max_strata": MOST_STRATA}
-        return within_strata(sample, strata.codes, names, self._labels, self.output.delta, rng, **limits)
-
-    @cached_property
-    def _strata_sample(self) -> tuple[Sample, Grouping] | None:
-        """The sample of people with a known stratum, and its cells grouped by stratum; ``None`` without strata."""
-        strata = self.task.strata
         if strata is None:
-            return None
-        has_stratum = self._known_cells & (strata.codes >= 0)
+            return ()
+        for kind in self._kinds:
+            sample, codes = self._sample_by_stratum(strata, kind.cells)
+            names = [f"{strata.name}: {label}{kind.alike and ', '}{kind.alike}" for label in strata.labels]
+            kind_rng = rng.spawn(1)[0] if kind.alike else rng
+            hidden += within_strata(sample, codes, names, labels, self.output.delta, kind_rng, **limits)
+        return tuple(hidden)
+
+    def _sample_by_stratum(self, strata: Grouping, cells: Mask) -> tuple[Sample, Integers]:
+        """Return the sample of those people of the selected cells whose stratum is known, and its cells' strata."""
+        has_stratum = cells & (strata.codes >= 0)
         sample = self._sample(self.output.values, has_stratum, binary=self.output.binary)
-        return sample, replace(strata, codes=strata.codes[has_stratum & (self._compared_grouping.codes >= 0)])
+        return sample, strata.codes[has_stratum & (self._compared_grouping.codes >= 0)]
 
     def _draw_largest(self, family: _Family, rng: np.random.Generator) -> Floats:
         """Draw the largest absolute difference between groups; three or more groups are fitted jointly."""
@@ -318,16 +334,12 @@ class _Comparison:
         """Return facts for a reason: names, rates (of decisions) and difference of the two groups that differ most."""
         gaps = family.gaps.mean(axis=0)  # for each pair, the second group's mean less the first's
         index = int(np.abs(gaps).argmax())
-        pair = [*combinations(range(len(self._compared_groups)), 2)][index]
+        pair = [*combinations(range(len(family.labels)), 2)][index]
         low, high = pair if gaps[index] > 0 else pair[::-1]
-        facts: dict[str, Any] = {
-            "low": self._labels[low],
-            "high": self._labels[high],
-            "effect": float(abs(gaps[index])),
-        }
-        if family.rates is not None:
-            facts.update(low_rate=float(family.rates[low]), high_rate=float(family.rates[high]))
-        return facts
+        facts = {"low": family.labels[low], "high": family.labels[high], "effect": float(abs(gaps[index]))}
+        if family.rates is None:
+            return facts
+        return facts | {"low_rate": float(family.rates[low]), "high_rate": float(family.rates[high])}
 
     def _add_calibration_reason(self, component: Component, rng: np.random.Generator) -> Component:
         """Add a reason if the letter is BS although the score is calibrated in all groups (Kleinberg's theorem)."""
@@ -345,25 +357,33 @@ class _Comparison:
             return component  # with equal scores, groups may prove right unequally often: not calibrated
         return replace(component, reasons=(*component.reasons, Reason("calibrated-but-unequal", {}, self.name)))
 
-    def _add_uncompared_groups(self, component: Component) -> Component:
-        """Add a reason that names the groups that the letter does not cover, if there are any."""
-        missing = [label for label in self.grouping.labels if label not in self._labels and label not in self._excluded]
-        if not missing:
-            return component
-        note = Reason("groups-not-compared", {"groups": missing}, self.name)
-        return replace(component, reasons=(*component.reasons, note))
+    def _withhold_if_few_are_compared(self, component: Component) -> Component:
+        """Withhold UCS and DSBS if too many people, of all or of one kind, are in groups that are not compared."""
+        for kind in self._kinds:
+            if kind.counts[kind.compared].sum() < (1 - MOST_UNKNOWN) * kind.counts.sum():
+                return keep_bs_only(component, Reason("letter-covers-too-few", kind.facts, self.name))
+        return component
+
+    def add_notes(self, component: Component) -> Component:
+        """Add reasons that name the groups that the letter does not cover, and groups with nearly the same names."""
+        kinds = self._kinds if component.effects["step_2"] is not None else ()
+        facts = [("groups-not-compared", {"groups": kind.missing, **kind.facts}) for kind in kinds]
+        facts.append(("similar-group-names", {"groups": _similar_names(self.grouping.labels)}))
+        notes = [Reason(code, names, self.name) for code, names in facts if names["groups"]]
+        return replace(component, reasons=(*component.reasons, *notes))
 
     def _group_tables(self, rng: np.random.Generator) -> OutcomesComponent:
         """Return the tables of the component: rows of all groups, threshold map of a score, funnel of the steps."""
         task, output = self.task, self.output
         result = outcome_table(task.table, self.grouping, task.outcomes(output), self._excluded, task.confidence, rng)
-        compared_labels = set(self._labels)
-        groups = tuple(
-            row if row.group in compared_labels or row.excluded else replace(row, not_compared=NOT_COMPARED)
-            for row in result.groups
-        )
+        notes = {alike: f"not compared among people who {alike}: too few" for _, alike in TRUTH_CLASSES}
+        notes[""] = f"not compared: fewer than {LEAST_PEOPLE} people, or not one of the {MOST_GROUPS} largest groups"
+        groups = []
+        for row in result.groups:
+            texts = [notes[kind.alike] for kind in self._kinds if row.group in kind.missing]
+            groups.append(replace(row, not_compared="; ".join(texts) or None))
         return OutcomesComponent(
-            **vars(replace(result, groups=groups)),
+            **vars(replace(result, groups=tuple(groups))),
             by=self.grouping.name,
             outcome=output.words,
             clusters=task.table.clusters or None,
@@ -375,7 +395,7 @@ class _Comparison:
     def _threshold_map(self) -> ThresholdMap:
         """Return the threshold map of a score; empty for a decision, or with fewer than two groups to compare."""
         task = self.task
-        if self.output.binary or task.scores is None or len(self._compared_groups) < 2:
+        if self.output.binary or task.scores is None or len(self._kinds[0].compared) < 2:
             return NO_MAP
         return threshold_map(task.table, self._compared_grouping, task.scores, task.truth, task.threshold)
 
@@ -384,5 +404,6 @@ class _Comparison:
         task = self.task
         if not task.steps or self.output is not task.outputs[0]:
             return NO_FUNNEL
-        groupings = (self.grouping, self._compared_grouping)
-        return funnel(task.table, groupings, task.steps, self._excluded, task.confidence, rng)
+        return funnel(
+            task.table, (self.grouping, self._compared_grouping), task.steps, self._excluded, task.confidence, rng
+        )

@@ -36,7 +36,7 @@ from assay.methods.outcomes.suppression import (
     PublicTable,
     masked_parts,
 )
-from assay.methods.outcomes.task import Task
+from assay.methods.outcomes.task import LEAST_PEOPLE, Task
 from assay.methods.shared.outcome_tables.decision_table import Grouping
 from assay.methods.shared.outcome_tables.group_tables import Outcomes, outcome_table, tenths_of
 from assay.methods.shared.outcome_tables.rows import GroupOutcome, OutcomeTable
@@ -238,7 +238,7 @@ class _PublicTables:
 
     def withholds(self, component: OutcomesComponent) -> bool:
         """Return whether a group that affects the component's letter has a masked part."""
-        groups = [row.group for row in component.groups if row.not_compared is None and row.excluded is None]
+        groups = [row.group for row in component.groups if row.excluded is None and (row.people or 0) >= LEAST_PEOPLE]
         return any(self.hides(group, PEOPLE, TRUTH) for group in groups)
 
     def component(
@@ -284,12 +284,8 @@ class _PublicTables:
     def _recompute_without(self, table: OutcomeTable, hidden_groups: Collection[str | None]) -> OutcomeTable:
         """Return the table with rows recomputed from unmasked groups alone; rows of masked ones stay unchanged."""
         task, grouping = self.task, self.grouping
-        names = [label for label in grouping.labels if label not in hidden_groups]
-        # new code for each old code; the last entry is for the old code -1, an unknown group
-        new_codes = np.array([*(names.index(label) if label in names else -1 for label in grouping.labels), -1])
         exclusions = task.excluded.get(grouping.name, {})
-        codes = np.where(grouping.codes < 0, grouping.codes, new_codes[grouping.codes])
-        visible_grouping = Grouping(grouping.name, tuple(names), codes)
+        visible_grouping = grouping.only([i for i, label in enumerate(grouping.labels) if label not in hidden_groups])
         # the seed is known, so that everybody can draw the same numbers from the counts that are shown
         result = outcome_table(task.table, visible_grouping, self.outcomes, exclusions, task.confidence, generator(0))
         rows = {row.group: row for row in result.groups}

@@ -63,6 +63,11 @@ class MissingValues:
     def _no_stratum(self) -> Mask:
         return self._nobody if self.task.strata is None else self.task.strata.codes < 0
 
+    @cached_property
+    def _proved(self) -> list[Mask]:
+        """Whether people have each true outcome; empty if these are not known."""
+        return [] if self.task.truth is None else [self.task.truth == truth for truth, _ in TRUTH_CLASSES]
+
     @property
     def _is_unplaced(self) -> bool:
         """Whether the group or the stratum of some people is unknown."""
@@ -78,63 +83,59 @@ class MissingValues:
         counted = cells & ~self._undecided & (self.grouping.codes >= 0)
         return sample_of(self.task.table, self.grouping, self.output.values, counted, binary=False)
 
-    def _change(
-        self, compared: Mask, unsure: Mask, unknown: Mask, used: Floats | float = 1.0, least_people: int = 0
-    ) -> float:
+    def _change(self, compared: Mask, unsure: Mask, unknown: Mask, used: Floats | float = 1, least: int = 0) -> float:
         """Return the largest change that missing values can make to a difference between groups of `compared` people.
 
         People in `unsure` cells may be among these; the outcome of people in `unknown` cells is unknown. `used` is the
-        share of each group that is compared with others. Groups of fewer than `least_people` people are left out.
+        share of each group that is compared with others. Groups of fewer than `least` people are left out.
         """
         weight_sums, is_positive = self.task.table.weight_sums, self.output.values == 1
         positive, negative = ~unknown & is_positive, ~unknown & ~is_positive
         may_join = self.no_group & (compared | unsure)  # people who may be of any group
         # by group: people without an outcome, and those who may add a positive or a negative one
-        lost_kinds = ((unknown, compared), (positive, unsure), (negative, unsure))
-        missing = [
-            self._count(kind & cells, weight_sums) + weight_sums[kind & may_join].sum() for kind, cells in lost_kinds
-        ]
+        kinds = ((unknown, compared), (positive, unsure), (negative, unsure))
+        lost = [self._count(kind & cells, weight_sums) + weight_sums[kind & may_join].sum() for kind, cells in kinds]
         observed = [self._count(kind & compared, weight_sums) * used for kind in (positive, ~unknown)]
-        counts = np.stack([*missing, *observed])  # in the order of the parameters of `largest_rate_change`
-        counts = counts[:, self._count(~unknown & compared, self.task.table.people) >= least_people]
-        if self.output.binary:
-            return largest_rate_change(*counts)
+        counts = np.stack([*lost, *observed])  # in the order of the parameters of `largest_rate_change`
+        counts = counts[:, self._count(~unknown & compared, self.task.table.people) >= least]
+        if self.output.binary or counts.shape[1] < 2:
+            return largest_rate_change(*counts) if counts.shape[1] > 1 else 0.0
         lost_shares = counts[:3].sum(axis=0) / (counts[-1] + counts[:3].sum(axis=0))
         return float(np.sort(lost_shares)[-2:].sum() * self.outcome_range)  # the two groups with the most lost people
 
     def _change_by_truth(self) -> float:
         """Return the largest change of the effect among people of one true outcome; 0 if these are not known."""
-        if self.task.truth is None:
-            return 0.0
         largest_change = 0.0
         unclear, joins_unproved = self._undecided & self._unproved, self.output.binary or self._is_unplaced
-        for proved in (self.task.truth == truth for truth, _ in TRUTH_CLASSES):
-            change = self._change(proved | unclear, self._unproved if joins_unproved else self._nobody, self._undecided)
+        for proved in self._proved:
+            unsure = self._unproved if joins_unproved else self._nobody
+            change = self._change(proved | unclear, unsure, self._undecided, least=LEAST_PEOPLE)
             if not joins_unproved:  # known scores of people with unknown truth bound the change
-                change += largest_mean_change(self._sample(proved), self._sample(self._unproved))
+                change += largest_mean_change(self._sample(proved), self._sample(self._unproved), LEAST_PEOPLE)
             largest_change = max(largest_change, change)
         return largest_change
 
     def _changes_by_stratum(self) -> tuple[float, float]:
         """Return the largest changes of the effect: over all strata together, and in one stratum; 0 without strata."""
         task, groups = self.task, self.grouping
-        if task.strata is None or not (self._is_unplaced or self._undecided.any()):
+        if task.strata is None or not (self._is_unplaced or (self._undecided | self._unproved).any()):
             return 0.0, 0.0
         strata, is_known = task.strata.codes, (groups.codes >= 0) & ~self._undecided & ~self._no_stratum
         shape = (len(task.strata.labels), len(groups.labels))
         cells = strata[is_known] * shape[1] + groups.codes[is_known]
-        table, weights = (
-            np.bincount(cells, sums[is_known], math.prod(shape)).reshape(shape)
-            for sums in (task.table.people, task.table.weight_sums)
-        )
+        weights = np.bincount(cells, task.table.weight_sums[is_known], math.prod(shape)).reshape(shape)
         of_stratum, of_group = (np.maximum(1e-300, weights.sum(axis=axis)) for axis in (1, 0))  # never 0
         # mean share of a group in its people's strata: people are only compared with others of their stratum
         own_share = (weights**2 / of_stratum[:, None]).sum(axis=0) / of_group
         comparable_share = np.maximum(1e-9, 1 - own_share)  # above 0, so that every group has a rate
         unknown = self._undecided | self._no_stratum | self.no_group
-        stratum_change, sizes = 0.0, np.maximum(1, table.sum(axis=1))
-        for index in np.argsort(-sizes, kind="stable")[:MOST_STRATA]:
-            if (table[index] >= LEAST_PEOPLE).sum() > 1:
-                change = self._change(strata == index, self._no_stratum, self._undecided, least_people=LEAST_PEOPLE)
-                stratum_change = max(stratum_change, change)
-        return self._change(~self._nobody, self._nobody, unknown, comparable_share), stratum_change
+        stratum_changes = [0.0]
+        for of_kind in (~self._nobody, *self._proved):
+            may_be, counted = of_kind | self._unproved, of_kind & is_known
+            sizes = np.bincount(strata[counted], task.table.people[counted], shape[0])
+            for index in np.argsort(-sizes, kind="stable")[:MOST_STRATA]:
+                in_stratum = strata == index
+                compared = in_stratum & may_be & (of_kind | self._undecided)
+                unsure = (in_stratum | self._no_stratum) & may_be & ~(in_stratum & of_kind)
+                stratum_changes.append(self._change(compared, unsure, self._undecided, least=LEAST_PEOPLE))
+        return self._change(~self._nobody, self._nobody, unknown, comparable_share), max(stratum_changes)

@@ -7,6 +7,7 @@ import numpy as np
 from assay.document import NO_EFFECT, NO_ITEMS, EffectDocument
 from assay.experiment import generator
 from assay.methods.outcomes.detail import ThresholdDocument, ThresholdGroup, ThresholdMap
+from assay.methods.outcomes.task import LEAST_PEOPLE
 from assay.methods.shared.outcome_tables.decision_table import MOST_CELLS, SCORE_CLASSES, DecisionTable, Grouping
 from assay.methods.shared.outcome_tables.effects import Sample, fitted_rates
 from assay.methods.shared.outcome_tables.group_tables import NO_RATIO, drawn_interval, largest_gap, sample_of
@@ -56,6 +57,9 @@ def threshold_map(
         samples = {
             name: sample_of(table, grouping, is_selected, cells, binary=True) for name, cells in selections.items()
         }
+        gaps = {
+            name: largest_gap(samples[name], generator(0), LEAST_PEOPLE, DRAWS) for name in samples if name != "total"
+        }
         selected_sums = sums_by_selection(np.nan_to_num(is_selected))
         rows.append(
             ThresholdDocument(
@@ -64,8 +68,8 @@ def threshold_map(
                 right=tuple(selected_sums["right"]) if truth is not None else NO_ITEMS,
                 wrong=tuple(selected_sums["wrong"]) if truth is not None else NO_ITEMS,
                 ratio=_rate_ratio(samples["total"]),
-                tpr_gap=largest_gap(samples["right"], generator(0), DRAWS) if truth is not None else NO_EFFECT,
-                fpr_gap=largest_gap(samples["wrong"], generator(0), DRAWS) if truth is not None else NO_EFFECT,
+                tpr_gap=gaps.get("right", NO_EFFECT),
+                fpr_gap=gaps.get("wrong", NO_EFFECT),
             )
         )
     groups = [

@@ -24,7 +24,11 @@ REASONS: Mapping[str, str] = {
         "legitimately matter. So step 1 cannot be measured, and there is no letter: the tables are the result."
     ),
     "groups-not-compared": (
-        "{where:where}the letter does not cover [{groups:names}|the smallest groups], with too few people to compare."
+        "{where:where}[among people who {alike}, |]the letter does not cover [{groups:names}|the smallest groups], "
+        "with too few people to compare."
+    ),
+    "similar-group-names": (
+        "{where:where}[{groups:names}|some groups] are probably one group: only case, blanks or invisible signs differ."
     ),
     "mostly-unknown": (
         "{where:where}[{column:value}|a column] is unknown for [{share:share} of the people|many people]"

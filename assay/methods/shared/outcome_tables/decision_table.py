@@ -323,6 +323,13 @@ class Grouping:
     codes: Integers
     """Shape (cells,): index of each cell's group, `UNKNOWN` if one of the values is unknown."""
 
+    def only(self, indices: Sequence[int]) -> Grouping:
+        """Return the grouping with the groups of these indices only; cells of the others have the code -1."""
+        new_codes = np.full(len(self.labels), -1, dtype=np.int64)
+        new_codes[indices] = np.arange(len(indices))
+        codes = np.where(self.codes < 0, self.codes, new_codes[self.codes] if self.labels else -1)
+        return Grouping(self.name, tuple(self.labels[index] for index in indices), codes)
+
 
 def grouping_of(table: DecisionTable, names: Sequence[str], unknown: Sequence[str] = ()) -> Grouping:
     """Group a table's cells by a column, or by several; values in `unknown`, and missing ones, belong to no group."""

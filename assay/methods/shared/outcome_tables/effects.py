@@ -297,10 +297,12 @@ def largest_rate_change(
     return float((highest - rate).max() + (rate - lowest).max())  # one group's rate rises, another's falls
 
 
-def largest_mean_change(sample: Sample, unsure: Sample) -> float:
-    """Return an upper bound on the change of any difference of means if some people of `unsure` join `sample`."""
+def largest_mean_change(sample: Sample, unsure: Sample, least: int) -> float:
+    """Bound the change of differences of means of groups of `least` people if people of `unsure` join `sample`."""
     deviations = unsure.values - sample.means[unsure.groups]  # at worst, only the higher (or lower) values join
+    is_large = sample.per_group(sample.people) >= least
     shifts = [
-        unsure.per_group(unsure.weight_sums * np.maximum(sign * deviations, 0)) / sample.totals for sign in (1, -1)
+        unsure.per_group(unsure.weight_sums * np.maximum(sign * deviations, 0))[is_large] / sample.totals[is_large]
+        for sign in (1, -1)
     ]
-    return float(sum(shift.max() for shift in shifts))  # one group's mean rises, another's falls
+    return float(sum(shift.max(initial=0.0) for shift in shifts))  # one group's mean rises, another's falls

@@ -171,9 +171,9 @@ def drawn_interval(estimate: float, *samples: Floats, level: float = CI_LEVEL) -
     return EffectDocument(estimate, min(low, estimate), max(high, estimate), CI_LEVEL)
 
 
-def largest_gap(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) -> EffectDocument:
-    """Return the largest difference between two groups' mean outcomes, with its interval, or why there is none."""
-    codes = np.flatnonzero(sample.totals > 0)
+def largest_gap(sample: Sample, rng: np.random.Generator, least: int, draws: int = DRAWS) -> EffectDocument:
+    """Return the largest difference of means between groups of at least `least` people, or why there is none."""
+    codes = np.flatnonzero((sample.totals > 0) & (sample.per_group(sample.people) >= least))
     if len(codes) < 2:
         return EffectDocument(why="not estimable: fewer than two groups have such people")
     interval = largest_interval(differences(sample.draw_means(rng, draws)[:, codes]))

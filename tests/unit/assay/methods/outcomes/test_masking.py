@@ -161,3 +161,14 @@ def test_a_file_whose_small_counts_would_take_too_long_to_mask_is_refused(people
     tables = [PublicTable(grouping, answer_codes(output.favourable), truth) for grouping in task.groupings]
     with pytest.raises(MaskingTooCostly, match="use fewer columns or intersections"):
         masked_parts(tables, task.table.people)
+
+
+def test_a_group_that_is_compared_in_step_2_only_withholds_the_numbers_if_its_truths_are_masked():
+    stayed = ["yes", "no"] * 300 + ["yes"] * 297 + ["no"] * 3
+    columns = {"sex": ["F", "M", "M", "F"] * 150 + ["X"] * 300, "hired": ["yes"] * 600 + ["no"] * 300, "stayed": stayed}
+    whole, public = rated(columns, by=("sex",), intersections=(), truth="stayed")
+    (row,) = [row for row in whole["components"][0]["groups"] if row["group"] == "X"]
+    assert row["not_compared"] == "not compared among people who all proved wrong: too few"
+    assert whole["components"][0]["effects"]["step_2"]["estimate"] > 0.9
+    (component,) = public["components"]
+    assert (component["letter"], component["effects"], component["probabilities"]) == ("BS", None, None)

@@ -482,3 +482,108 @@ def test_a_file_of_300_people_gets_no_letter_unless_its_difference_is_large():
     unfair = by_truth(np.random.default_rng(5), 1.0, people=300, right=(0.9, 0.3))
     component, _ = rated(unfair.rated_by())
     assert (component.letter, component.declared) == (Letter.BS, True)
+
+
+# ---------------------------------------------------------------------------- each comparison needs its own people
+def even_people(count=8000, seed=1, sexes="FM", jobs="AB"):
+    """Return people of whom .7 of those proved right, and .2 of those proved wrong, are hired, as lists of columns."""
+    rng = np.random.default_rng(seed)
+    stayed = rng.random(count) < 0.5
+    hired = rng.random(count) < np.where(stayed, 0.7, 0.2)
+    columns = {"sex": rng.choice(list(sexes), count), "job": rng.choice(list(jobs), count)}
+    columns |= {"hired": np.where(hired, "yes", "no"), "stayed": np.where(stayed, "yes", "no")}
+    return {name: cells.tolist() for name, cells in columns.items()}
+
+
+def joined(columns, count, **person):
+    """Return the columns with `count` more people, who are all alike."""
+    return {name: cells + [person.get(name, "A")] * count for name, cells in columns.items()}
+
+
+BY_STAYED = {"by": ("sex",), "decision": "hired", "favourable": "yes", "truth": "stayed"}
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "alike"), [(3000, 0, "all proved wrong"), (29, 3000, "all proved right"), (3000, 30, None)]
+)
+def test_a_large_group_that_is_never_hired_decides_the_letter_even_if_all_its_people_proved_right_or_wrong(
+    right, wrong, alike
+):
+    columns = joined(joined(even_people(), right, sex="X", hired="no", stayed="yes"), wrong, sex="X", hired="no",
+                     stayed="no")  # fmt: skip
+    component, rating = rated(Outcomes(**BY_STAYED, table=counted(columns)))
+    assert (rating.letter, rating.declared) == (Letter.BS, True)
+    assert component.effects["step_2"].estimate > 0.4
+    notes = [reason for reason in component.reasons if reason.code == "groups-not-compared"]
+    assert [note.facts for note in notes] == ([{"groups": ["X"], "alike": alike}] if alike else [])
+    row = next(row for row in component.detail.groups if row.group == "X")
+    assert row.not_compared == (f"not compared among people who {alike}: too few" if alike else None)
+    if alike:
+        text = explain(notes[0], Vocabulary.of(Outcomes(**BY_STAYED, table=counted(columns))))
+        assert "mong people who " + alike in text
+
+
+def test_ucs_is_withheld_if_a_fifth_of_one_kind_of_people_is_in_groups_that_are_not_compared():
+    columns = even_people(9000, sexes="FM")
+    letters = {}
+    for spellings in (15, 120):  # groups of about 20 people: 4 % and a third of all people
+        split = {**columns, "sex": [f"N{row % spellings}" if row < 20 * spellings else sex
+                                    for row, sex in enumerate(columns["sex"])]}  # fmt: skip
+        component, rating = rated(Outcomes(**BY_STAYED, table=counted(split)))
+        letters[spellings] = rating.letter, rating.declared, "letter-covers-too-few" in codes(rating.reasons)
+    assert letters == {15: (Letter.UCS, True, False), 120: (Letter.UCS, False, True)}
+    assert [reason.facts for reason in component.reasons if reason.code == "letter-covers-too-few"] == [{}]
+
+
+def test_bs_is_declared_although_many_people_are_in_groups_that_are_not_compared():
+    columns = even_people(9000)
+    sexes = [f"N{row % 120}" if row < 2400 else sex for row, sex in enumerate(columns["sex"])]
+    hired = ["no" if sex == "F" else answer for sex, answer in zip(sexes, columns["hired"], strict=True)]
+    _, rating = rated(Outcomes(**BY_STAYED, table=counted({**columns, "sex": sexes, "hired": hired})))
+    assert (rating.letter, rating.declared) == (Letter.BS, True)
+
+
+def test_two_groups_of_which_one_has_nobody_proved_wrong_get_no_declared_ucs():
+    columns = joined(even_people(4000, sexes="M"), 3000, sex="F", hired="no", stayed="yes")
+    columns["hired"] = ["yes" if row % 20 < 9 else "no" for row in range(7000)]  # 45 % of everybody
+    component, rating = rated(Outcomes(**BY_STAYED, table=counted(columns)))
+    assert not rating.declared
+    assert "letter-covers-too-few" in codes(component.reasons)
+
+
+@pytest.mark.parametrize("other", ["f", "\u200bF", "F\u00a0"])
+def test_groups_whose_names_differ_only_by_case_blanks_or_invisible_characters_are_named_in_a_warning(other):
+    columns = even_people(3000, sexes=("F", "M", other))
+    component, _ = rated(Outcomes(**BY_STAYED, table=counted(columns)))
+    (warning,) = [reason for reason in component.reasons if reason.code == "similar-group-names"]
+    assert sorted(warning.facts["groups"]) == sorted(["F", other])
+    plain, _ = rated(Outcomes(**BY_STAYED, table=counted(even_people(3000))))
+    assert "similar-group-names" not in codes(plain.reasons)
+
+
+def test_opposite_effects_by_truth_and_stratum_that_cancel_by_each_of_them_are_bs():
+    rng = np.random.default_rng(1)
+    columns = even_people(12_000)
+    cells = zip(columns["sex"], columns["job"], columns["stayed"], strict=True)
+    favours = [((sex == "F") == (job == "A")) == (stayed == "yes") for sex, job, stayed in cells]
+    columns["hired"] = ["yes" if draw < (0.7 if up else 0.3) else "no"
+                        for up, draw in zip(favours, rng.random(12_000), strict=True)]  # fmt: skip
+    component, rating = rated(Outcomes(**BY_STAYED, strata=("job",), table=counted(columns)))
+    assert max(component.effects[step].estimate for step in ("step_1", "step_2")) < 0.05
+    assert (rating.letter, rating.declared) == (Letter.BS, True)
+    assert codes(component.reasons)[0] == "biased-within-a-stratum"
+
+
+def test_a_file_that_is_even_by_truth_and_stratum_still_gets_ucs():
+    _, rating = rated(Outcomes(**BY_STAYED, strata=("job",), table=counted(even_people(20_000))))
+    assert (rating.letter, rating.declared) == (Letter.UCS, True)
+
+
+def test_unknown_truths_of_one_stratum_count_in_the_worst_case_within_it(monkeypatch):
+    columns = even_people(20_000, jobs="AAAAAAAAB")
+    stayed = ["" if job == "B" and row % 8 == 0 else truth
+              for row, (job, truth) in enumerate(zip(columns["job"], columns["stayed"], strict=True))]  # fmt: skip
+    results, lost_changes = [], MissingValues.changes
+    monkeypatch.setattr(MissingValues, "changes", lambda missing: results.append(lost_changes(missing)) or results[-1])
+    rated(Outcomes(**BY_STAYED, strata=("job",), table=counted({**columns, "stayed": stayed})))
+    assert results[0].stratum > 4 * results[0].step_1 > 0  # an eighth of B is unknown, but a seventieth of everybody
