@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from assay.errors import TooFewObservations
 from assay.model import Floats, HiddenEffect, Integers
 from assay.statistics.hidden.strata import MOST_PAIRS, NO_FALSE_STRATUM, furthest
-from assay.statistics.hidden.varying import varying_effect
+from assay.statistics.hidden.varying import spread_prior, varying_effect
 from assay.statistics.special import special
 
 DRAWS = 4000
@@ -270,12 +270,45 @@ def fitted_rates(means: Floats, rng: np.random.Generator) -> Floats:
     """Draw jointly fitted rates of groups, shape (draws, groups); the draws of one or two groups stay unchanged.
 
     The highest of many observed rates is too high, and the lowest too low. So the logarithms of three or more rates are
-    fitted together: where groups hardly differ beyond chance, each rate is near the common one.
+    fitted together: where groups hardly differ beyond chance, each rate is near the common one. The errors of the
+    logarithms are normal, unless one exceeds the prior's scale, as with fewer than about 20 favourable outcomes.
     """
     if means.shape[1] < 3:
         return means
     logs, scale = np.log(np.maximum(means, 1e-12)), -math.log(FOUR_FIFTHS)  # `scale`: of the prior of their spread
+    if logs.std(axis=0).max() > scale:
+        return _fit_counts(means, scale, rng)
     return np.exp(varying_effect(logs.mean(axis=0), np.cov(logs.T), scale, rng, draws=len(means)).strata)
+
+
+def _fit_counts(means: Floats, scale: float, rng: np.random.Generator) -> Floats:
+    """Draw jointly fitted rates, shape (draws, groups), from binomial counts and a beta distribution between groups.
+
+    The logarithm of a rate of 0 of 300 people has an error of 2.2: taken as normal, it would be compatible with a rate
+    of .45, which is impossible. The prior is that of `varying_effect`: flat for the logarithm of the common rate, and
+    the beta distribution has its spread as the coefficient of variation. The counts are those of Jeffreys' posterior
+    with the mean and the variance of the draws `means`.
+    """
+    centre, variance = means.mean(axis=0), np.maximum(means.var(axis=0), 1e-12)  # never divides by 0
+    people = np.maximum(centre * (1 - centre) / variance - 2, 1.0)
+    positives = np.clip(centre * (people + 1) - 0.5, 0.0, people)
+    spreads, prior = spread_prior(scale)
+    spreads = np.maximum(spreads, scale / 100)[:, None]  # so that differences of `betaln` are exact
+    precision = 1 / ((1 - centre) / (people * centre) + spreads**2)  # of the logarithms, at each spread
+    error = 1 / np.sqrt(precision.sum(axis=1, keepdims=True))
+    # grid of the common rate, shape (spreads, nodes)
+    logs = (precision * np.log(centre)).sum(axis=1, keepdims=True) * error**2 + error * np.linspace(-8, 8, 65)
+    common = np.exp(np.minimum(logs, -1e-6))
+    size = (1 - common) / common / spreads**2  # of the beta distribution
+    alpha, beta = common * size, (1 - common) * size
+    log_mass = np.log(np.maximum(prior, 1e-300))[:, None] + np.log(error) - len(centre) * special.betaln(alpha, beta)
+    for yes, no in zip(positives, people - positives, strict=True):
+        log_mass += special.betaln(alpha + yes, beta + no)
+    log_mass[logs > -1e-6] = -np.inf  # rates are below 1
+    mass = np.exp(log_mass - log_mass.max()).ravel()
+    cells = rng.choice(mass.size, len(means), p=mass / mass.sum())
+    alphas, betas = alpha.ravel()[cells, None], beta.ravel()[cells, None]
+    return np.asarray(rng.beta(alphas + positives, betas + people - positives))
 
 
 def below_four_fifths(rates: Floats) -> Floats:
