@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from assay.methods.shared.outcome_tables.effects import (
+    P_OWN_RATE,
     Sample,
     below_four_fifths,
     fitted_rates,
@@ -154,7 +155,9 @@ def test_rates_with_few_favourable_outcomes_agree_with_weighted_draws_of_the_pri
     common = np.exp(np.log(yes.sum() / people.sum()) + rng.uniform(-2, 2, 300_000))
     spread, common = spread[common < 1, None], common[common < 1, None]
     size = (1 - common) / common / spread**2
-    rates = np.clip(rng.beta(common * size, (1 - common) * size, (len(common), 3)), 1e-300, 1 - 1e-15)
+    is_own = rng.random((len(common), 3)) < P_OWN_RATE / 3
+    alpha, beta = (np.where(is_own, 0.5, shape) for shape in (common * size, (1 - common) * size))
+    rates = np.clip(rng.beta(alpha, beta), 1e-300, 1 - 1e-15)
     weights = np.exp(stats.binom.logpmf(yes, people, rates).sum(axis=1))
     expected = [np.average(rates[:, group] < 0.8 * rates.max(axis=1), weights=weights) for group in range(3)]
     fitted = fitted_rates(rate_draws(yes, people), rng)
@@ -180,6 +183,27 @@ def test_no_group_of_many_with_equal_low_rates_is_suspicious(groups, people, rat
     ]
     assert np.mean(np.array(highest) >= 0.95) <= 0.05
     assert np.median(highest) < 0.5
+
+
+def test_many_groups_of_one_to_twenty_people_with_equal_rates_are_not_suspicious():
+    """With normal errors, up to .999 for one of 60 groups."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        people = rng.integers(1, 20, 60)
+        yes = rng.binomial(people, 0.45)
+        assert below_four_fifths(fitted_rates(rate_draws(yes, people), rng)).max() < 0.9
+
+
+def test_groups_with_equal_rates_are_not_suspicious_beside_a_group_that_is_never_favoured():
+    rng = np.random.default_rng(8)
+    below = np.array(
+        [
+            below_four_fifths(fitted_rates(rate_draws([0, *yes], np.full(10, 60)), rng))
+            for yes in rng.binomial(60, 0.45, (20, 9))
+        ]
+    )
+    assert below[:, 0].min() > 0.99
+    assert below[:, 1:].max() < 0.9
 
 
 def test_intervals_of_jointly_fitted_low_rates_cover_rates_that_were_drawn_from_the_prior():
