@@ -78,11 +78,7 @@ def varying_effect(
     eigenvalues, basis = np.linalg.eigh(covariances)
     eigenvalues = np.maximum(eigenvalues, LEAST_VARIANCE * scale**2)
     rotated_ones, rotated_effects = basis.T @ np.ones(effects.size), basis.T @ effects
-    # spike-and-slab prior on a grid of spreads: half of the mass at a spread of 0, half of it half-normal
-    spreads = scale * np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
-    slab = np.exp(-((spreads / scale) ** 2) / 2) * (1 + (spreads / scale) ** 2)  # density times the width of a cell
-    spreads = np.concatenate([[ZERO_SPREAD * scale], spreads])
-    prior = np.concatenate([[0.5], 0.5 * slab / slab.sum()])
+    spreads, prior = spread_prior(scale)
     # likelihood of each spread, with the mean integrated out
     weight = 1 / (eigenvalues + spreads[:, None] ** 2)
     precision = (weight * rotated_ones**2).sum(axis=1)
@@ -101,6 +97,13 @@ def varying_effect(
     noise = rng.standard_normal(conditional_mean.shape) @ basis
     samples = conditional_mean + noise * np.sqrt(conditional_variance)
     return Varying(mean, spread, samples @ basis.T)
+
+
+def spread_prior(scale: float) -> tuple[Floats, Floats]:
+    """Return a grid of spreads and its prior masses: half of the mass at a spread of 0, half of it half-normal."""
+    spreads = scale * np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
+    slab = np.exp(-((spreads / scale) ** 2) / 2) * (1 + (spreads / scale) ** 2)  # density times the width of a cell
+    return np.concatenate([[ZERO_SPREAD * scale], spreads]), np.concatenate([[0.5], 0.5 * slab / slab.sum()])
 
 
 def shared_preference(list_preferences: ArrayLike) -> Floats:

@@ -17,13 +17,16 @@ from numpy.typing import NDArray
 from assay.errors import TooFewObservations
 from assay.model import Floats, HiddenEffect, Integers
 from assay.statistics.hidden.strata import MOST_PAIRS, NO_FALSE_STRATUM, furthest
-from assay.statistics.hidden.varying import varying_effect
+from assay.statistics.hidden.varying import spread_prior, varying_effect
 from assay.statistics.special import special
 
 DRAWS = 4000
 
 LEAST_FREEDOM = 4
 """Minimum degrees of freedom of Student's t for a mean, so that its variance is finite and moderate."""
+
+P_OWN_RATE = 0.1
+"""Prior probability, divided by the number of groups, that a group's rate does not depend on those of the others."""
 
 FOUR_FIFTHS = 0.8
 """Impact ratio below which a group is flagged (29 CFR 1607.4 D)."""
@@ -270,12 +273,46 @@ def fitted_rates(means: Floats, rng: np.random.Generator) -> Floats:
     """Draw jointly fitted rates of groups, shape (draws, groups); the draws of one or two groups stay unchanged.
 
     The highest of many observed rates is too high, and the lowest too low. So the logarithms of three or more rates are
-    fitted together: where groups hardly differ beyond chance, each rate is near the common one.
+    fitted together: where groups hardly differ beyond chance, each rate is near the common one. The errors of the
+    logarithms are normal, unless one exceeds the prior's scale, as with fewer than about 20 favourable outcomes.
     """
     if means.shape[1] < 3:
         return means
     logs, scale = np.log(np.maximum(means, 1e-12)), -math.log(FOUR_FIFTHS)  # `scale`: of the prior of their spread
+    if logs.std(axis=0).max() > scale:
+        return _fit_counts(means, scale, rng)
     return np.exp(varying_effect(logs.mean(axis=0), np.cov(logs.T), scale, rng, draws=len(means)).strata)
+
+
+def _fit_counts(means: Floats, scale: float, rng: np.random.Generator) -> Floats:
+    """Draw jointly fitted rates, shape (draws, groups), from binomial counts and a beta distribution between groups.
+
+    With a normal error of its logarithm (2.2), a rate of 0 of 300 people would be compatible with one of .45. The prior
+    of common rate and spread (coefficient of variation) is that of `varying_effect`. A group may also have a rate of
+    its own, or one distant group would make the others look different. Counts are those of Jeffreys' posterior with the
+    mean and variance of the draws `means`.
+    """
+    centre, variance = means.mean(axis=0), np.maximum(means.var(axis=0), 1e-12)  # never divides by 0
+    people = np.maximum(centre * (1 - centre) / variance - 2, 1.0)
+    positives = np.clip(centre * (people + 1) - 0.5, 0.0, people)
+    spreads, prior = spread_prior(scale)
+    spreads = np.maximum(spreads, scale / 100)[:, None]  # so that differences of `betaln` are exact
+    precision = 1 / ((1 - centre) / (people * centre) + spreads**2)  # of the logarithms, at each spread
+    error = 1 / np.sqrt(precision.sum(axis=1, keepdims=True))
+    logs = (precision * np.log(centre)).sum(axis=1, keepdims=True) * error**2 + error * np.linspace(-8, 8, 65)
+    common = np.exp(np.minimum(logs, -1e-6))  # grid of the common rate, shape (spreads, nodes)
+    alpha, beta = (1 - common) / spreads**2, (1 - common) ** 2 / common / spreads**2
+    log_mass = np.where(logs > -1e-6, -np.inf, np.log(np.maximum(prior, 1e-300))[:, None] + np.log(error))
+    p_own, p_common = P_OWN_RATE / len(centre), []  # `p_common`: of each group, in each cell of the grid
+    for yes, no in zip(positives, people - positives, strict=True):
+        common_mass = math.log1p(-p_own) + special.betaln(alpha + yes, beta + no) - special.betaln(alpha, beta)
+        own_mass = math.log(p_own / math.pi) + special.betaln(0.5 + yes, 0.5 + no)  # of Jeffreys' prior
+        log_mass += np.logaddexp(common_mass, own_mass)
+        p_common.append(special.expit(common_mass - own_mass).ravel())
+    cells = rng.choice(log_mass.size, len(means), p=special.softmax(log_mass).ravel())
+    is_common = rng.random(means.shape) < np.stack(p_common)[:, cells].T
+    alphas, betas = (np.where(is_common, grid.ravel()[cells, None], 0.5) for grid in (alpha, beta))
+    return np.asarray(rng.beta(alphas + positives, betas + people - positives))
 
 
 def below_four_fifths(rates: Floats) -> Floats:

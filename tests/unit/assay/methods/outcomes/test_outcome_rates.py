@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from assay.methods.shared.outcome_tables.effects import (
+    P_OWN_RATE,
     Sample,
     below_four_fifths,
     fitted_rates,
@@ -21,6 +22,7 @@ from assay.methods.shared.outcome_tables.rates import (
     jeffreys,
     quantile,
 )
+from assay.statistics.hidden.varying import varying_effect
 from assay.statistics.hypothesis_tests.distribution import holm
 
 
@@ -125,6 +127,103 @@ def test_the_lowest_of_many_groups_with_equal_rates_is_not_judged_below_four_fif
     one_far_below = rng.beta(np.array([10, *[500] * 13]) + 0.5, 1000.5 - np.array([10, *[500] * 13]), (4000, 14))
     assert below_four_fifths(fitted_rates(one_far_below, rng)).argmax() == 0
     assert below_four_fifths(fitted_rates(one_far_below, rng))[0] > 0.99
+
+
+def rate_draws(yes, people, seed=1):
+    """Draw rates from Jeffreys' posterior of counts."""
+    yes, people = np.asarray(yes), np.asarray(people)
+    return np.random.default_rng(seed).beta(yes + 0.5, people - yes + 0.5, (4000, len(yes)))
+
+
+@pytest.mark.parametrize(("yes", "size"), [(0, 60), (0, 300), (1, 300), (2, 300), (0, 2953), (5, 60)])
+def test_a_group_with_few_favourable_outcomes_beside_high_rates_is_below_four_fifths(yes, size):
+    """With a normal error of its logarithm, a rate of 0 of 2,953 was below four fifths of .45 with .04."""
+    rates = fitted_rates(rate_draws([yes, 450, 440, 460], [size, 1000, 1000, 1000]), np.random.default_rng(2))
+    below = below_four_fifths(rates)
+    assert below[0] > 0.99
+    assert below[1:].max() < 0.2
+    assert np.quantile(rates[:, 0] / rates.max(axis=1), 0.975) < 0.6
+
+
+@pytest.mark.parametrize(
+    ("yes", "people"), [([0, 6, 5], [30, 30, 30]), ([2, 15, 14], [40, 60, 60]), ([5, 12, 10], [5, 15, 12])]
+)
+def test_rates_with_few_favourable_outcomes_agree_with_weighted_draws_of_the_prior(yes, people):
+    yes, people = np.array(yes), np.array(people)
+    rng, scale = np.random.default_rng(3), -np.log(0.8)
+    spread = np.where(rng.random(300_000) < 0.5, scale / 100, np.abs(rng.normal(0, scale, 300_000)))
+    common = np.exp(np.log(yes.sum() / people.sum()) + rng.uniform(-2, 2, 300_000))
+    spread, common = spread[common < 1, None], common[common < 1, None]
+    size = (1 - common) / common / spread**2
+    is_own = rng.random((len(common), 3)) < P_OWN_RATE / 3
+    alpha, beta = (np.where(is_own, 0.5, shape) for shape in (common * size, (1 - common) * size))
+    rates = np.clip(rng.beta(alpha, beta), 1e-300, 1 - 1e-15)
+    weights = np.exp(stats.binom.logpmf(yes, people, rates).sum(axis=1))
+    expected = [np.average(rates[:, group] < 0.8 * rates.max(axis=1), weights=weights) for group in range(3)]
+    fitted = fitted_rates(rate_draws(yes, people), rng)
+    assert below_four_fifths(fitted) == pytest.approx(expected, abs=0.04)
+    assert fitted.mean(axis=0) == pytest.approx(np.average(rates, axis=0, weights=weights), rel=0.06)
+
+
+def test_the_order_of_groups_with_few_favourable_outcomes_does_not_change_their_fitted_rates():
+    yes, people = np.array([0, 2, 2, 12]), np.array([50, 80, 80, 90])
+    draws = rate_draws(yes, people)
+    below = below_four_fifths(fitted_rates(draws, np.random.default_rng(4)))
+    reversed_below = below_four_fifths(fitted_rates(draws[:, ::-1], np.random.default_rng(5)))
+    assert below == pytest.approx(reversed_below[::-1], abs=0.03)
+    assert below[1] == pytest.approx(below[2], abs=0.03)
+
+
+@pytest.mark.parametrize(("groups", "people", "rate"), [(3, 60, 0.02), (5, 300, 0.02), (14, 30, 0.1), (10, 60, 0.1)])
+def test_no_group_of_many_with_equal_low_rates_is_suspicious(groups, people, rate):
+    rng = np.random.default_rng(6)
+    highest = [
+        below_four_fifths(fitted_rates(rate_draws(yes, np.full(groups, people)), rng)).max()
+        for yes in rng.binomial(people, rate, (40, groups))
+    ]
+    assert np.mean(np.array(highest) >= 0.95) <= 0.05
+    assert np.median(highest) < 0.5
+
+
+def test_many_groups_of_one_to_twenty_people_with_equal_rates_are_not_suspicious():
+    """With normal errors, up to .999 for one of 60 groups."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        people = rng.integers(1, 20, 60)
+        yes = rng.binomial(people, 0.45)
+        assert below_four_fifths(fitted_rates(rate_draws(yes, people), rng)).max() < 0.9
+
+
+def test_groups_with_equal_rates_are_not_suspicious_beside_a_group_that_is_never_favoured():
+    rng = np.random.default_rng(8)
+    below = np.array(
+        [
+            below_four_fifths(fitted_rates(rate_draws([0, *yes], np.full(10, 60)), rng))
+            for yes in rng.binomial(60, 0.45, (20, 9))
+        ]
+    )
+    assert below[:, 0].min() > 0.99
+    assert below[:, 1:].max() < 0.9
+
+
+def test_intervals_of_jointly_fitted_low_rates_cover_rates_that_were_drawn_from_the_prior():
+    rng = np.random.default_rng(7)
+    spread = np.where(rng.random(150) < 0.5, 0.002, np.abs(rng.normal(0, 0.22, 150)))[:, None]
+    common = rng.uniform(0.02, 0.12, (150, 1))
+    size = (1 - common) / common / spread**2
+    covered = []
+    for rates in rng.beta(common * size, (1 - common) * size, (150, 6)):
+        draws = fitted_rates(rate_draws(rng.binomial(100, rates), np.full(6, 100)), rng)
+        low, high = np.quantile(draws, [0.025, 0.975], axis=0)
+        covered.append((low <= rates) & (rates <= high))
+    assert 0.92 <= np.mean(covered) <= 0.99
+
+
+def test_rates_with_many_favourable_outcomes_are_fitted_with_normal_errors():
+    draws = rate_draws([40, 300, 28], [60, 500, 30])
+    logs = np.log(draws)
+    normal = varying_effect(logs.mean(axis=0), np.cov(logs.T), -np.log(0.8), np.random.default_rng(8)).strata
+    assert np.array_equal(fitted_rates(draws, np.random.default_rng(8)), np.exp(normal))
 
 
 def test_p_values_are_uniform_for_groups_with_equal_rates_and_tiny_for_one_distant_group():

@@ -66,6 +66,15 @@ def test_a_file_without_true_outcomes_or_scores_has_tables_but_no_letter():
     assert low.ratio.low < 10 / 90 < low.ratio.high
 
 
+def test_a_group_that_is_never_favoured_is_suspicious_beside_three_groups_with_ordinary_rates():
+    table = people(A=(450, 1000), B=(440, 1000), C=(460, 1000), D=(0, 300))
+    component, _ = rated(Outcomes(by=("group",), decision="hired", favourable="yes", table=table))
+    never = next(row for row in component.detail.groups if row.group == "D")
+    assert never.below_four_fifths > 0.99
+    assert never.suspicious
+    assert never.ratio.high < 0.05
+
+
 def test_no_group_has_an_impact_ratio_if_the_reference_rate_is_zero():
     method = Outcomes(
         by=("group",), decision="hired", favourable="yes", unfavourable=("no",), table=people(A=(0, 40), B=(0, 60))
