@@ -297,7 +297,7 @@ class _Comparison:
     def _draw_within_strata(self, rng: np.random.Generator) -> tuple[HiddenEffect, ...]:
         """Draw the differences between groups within each large stratum, among all people and by true outcome."""
         strata, labels, hidden = self.task.strata, self._compared_grouping.labels, list[HiddenEffect]()
-        limits = {"least": LEAST_PEOPLE, "max_strata": MOST_STRATA}
+        limits = {"least": LEAST_PEOPLE, "max_strata": MOST_STRATA, "kinds": len(self._kinds)}
         if strata is None:
             return ()
         for kind in self._kinds:

@@ -227,13 +227,15 @@ def within_strata(
     *,
     least: int,
     max_strata: int,
+    kinds: int = 1,
 ) -> tuple[HiddenEffect, ...]:
     """Draw the difference of each pair of groups in each large stratum; the strata of a pair are fitted jointly.
 
     `strata`, shape (cells,), has the stratum of each cell, an index of `names`; `labels` are the names of the groups.
     `scale` is the prior's scale of the spread between strata, in the unit of the outcome. A large stratum is one
     of the `max_strata` largest, and has at least `least` people of both groups. Pairs of groups without two such strata
-    are left out. An insignificant difference is marked as a mere upper bound.
+    are left out. An insignificant difference is marked as a mere upper bound; the test allows for all differences of
+    as many `kinds` of people as are compared, of which `sample` is one.
     """
     stratum_sizes = np.bincount(strata, sample.people, len(names))
     means: dict[int, Floats] = {}  # draws of the groups' means, by stratum
@@ -255,7 +257,7 @@ def within_strata(
         for a, b, shared_strata in pairs
     ]
     plausible_sizes = np.array([(np.abs(gaps.mean(axis=0)) + 2 * gaps.std(axis=0)).max() for gaps in gaps_by_pair])
-    comparisons = sum(len(shared_strata) for _, _, shared_strata in pairs)
+    comparisons = kinds * sum(len(shared_strata) for _, _, shared_strata in pairs)
     critical = float(special.ndtri(1 - (1 - NO_FALSE_STRATUM) / 2 / comparisons))  # two-sided, Bonferroni
     effects = []
     for index in furthest(plausible_sizes, MOST_PAIRS).tolist():  # the others hardly change the result
