@@ -113,7 +113,7 @@ class Heartbeat:
             if time.monotonic() >= self._overdue_at:
                 log.error("job interrupted after its deadline", job=self._claim.job.id)
                 self._interrupted = True
-                self._overdue_at = time.monotonic() + AGAIN_S
+                self._overdue_at = time.monotonic() + AGAIN_S  # then it is interrupted again
                 thread_id, error_class = ctypes.c_ulong(self._working_thread_id), ctypes.py_object(Overdue)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(thread_id, error_class)  # raised at the thread's next step
             if since_renewal_s < self._every_s:

@@ -187,7 +187,7 @@ class Chain(Adapter):
         pairs_of_last = listed_pairs[-1]
         if pairs_of_last is None:
             return None
-        first_language, turning_language = paths[0][0], paths[-1][-1]
+        first_language, turning_language = paths[0][0], paths[-1][-1]  # the last link translates from and to the latter
         way_out = {(first_language, target) for source, target in pairs_of_last if source == turning_language}
         way_back = {(source, first_language) for source, target in pairs_of_last if target == turning_language}
         return frozenset(pair for pair in way_out | way_back if self._has_route(pair, listed_pairs))

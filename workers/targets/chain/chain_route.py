@@ -56,7 +56,7 @@ def hops(paths: Sequence[Path], source: str, target: str) -> tuple[Hop, ...]:
     neither that nor the last language of all paths.
     """
     first_language, turning_language = paths[0][0], paths[-1][-1]
-    last_link = len(paths)  # `paths` lack that of the last link
+    last_link = len(paths)  # it has no path: it translates from `turning_language` and, on the way back, into it
     if source == first_language and target not in {first_language, turning_language}:
         return (*_hops_out(_with_requested(paths, target)), Hop(last_link, turning_language, target))
     if target == first_language and source not in {first_language, turning_language}:
