@@ -131,7 +131,7 @@ class Driver:
                 await self._send_missing(session)
                 start = time.perf_counter()
                 session.advance()
-                self.thinking_s += time.perf_counter() - start
+                self.thinking_s += time.perf_counter() - start  # computing time of the experiment
         finally:
             self._writer.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -229,7 +229,7 @@ class Driver:
                 if failed.retriable and attempt < self.patience.attempts:
                     await self._wait_to_retry(self.patience.delay_s(failed, attempt, self.rng), slot)
                     continue
-                if service.breaker.count_failure():
+                if service.breaker.count_failure():  # too many calls failed
                     raise TargetUnavailable(failed, service.lane) from failed
                 return [Reply(failure=Failure(failed.code, str(failed)))] * len(probes), attempt
             service.on_call("answered", time.perf_counter() - start)

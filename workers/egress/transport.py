@@ -216,7 +216,7 @@ class GuardedTransport:
         resolve: Resolve = resolve,
         dial: Dial = dial,
         make_context: MakeContext = default_context,
-        exempt: Sequence[Network] = (),
+        exempt: Sequence[Network] = (),  # networks whose hosts have no limits
     ) -> None:
         self._response_cap, self._refuses_long = response_cap, refuses_long
         self._make_context, self._dial = make_context, dial

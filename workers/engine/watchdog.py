@@ -51,7 +51,7 @@ class Watchdog(BackgroundThread):
         self,
         database: Database,
         messages: MessageCounter,
-        age_s: float,
+        age_s: float,  # after which an announced job without a worker indicates lost messages
         *,
         share: Share = UNLIMITED,
         broker_answers: Callable[[], bool],

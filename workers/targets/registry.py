@@ -187,7 +187,7 @@ def settings_chosen(target: Json) -> Literal["default", "named", "changed"]:
     defaults = {
         setting.name: setting.default if setting.default_factory is MISSING else setting.default_factory()
         for setting in fields(settings_type)
-        if setting.name != GROUPING_SETTING
+        if setting.name != GROUPING_SETTING  # the number of questions in a call
     }
     changed_names = [name for name, default in defaults.items() if getattr(valid_settings, name) != default]
     if all(name == "model" or defaults[name] is MISSING for name in changed_names):
