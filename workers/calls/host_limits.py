@@ -114,9 +114,9 @@ class HostLimits:
         limits = Limits(settings.host_concurrency, settings.host_rate, slot_timeout_s)
         holder = f"{self.holder}:{next(self._slot_numbers)}"
         # sorted, so that two calls cannot wait for each other's slots
-        limited_names = [("host", host_of(url) or url), *(("address", address) for address in sorted(set(addresses)))]
+        scoped_names = [("host", host_of(url) or url), *(("address", address) for address in sorted(set(addresses)))]
         async with AsyncExitStack() as stack:
-            for scope, host_or_address in limited_names:
+            for scope, host_or_address in scoped_names:
                 lane_name = f"{scope}:{sha256(host_or_address.encode()).hexdigest()[:24]}"
                 lane = Lane(lane_name, holder, limits, self.rng, self.traffic)  # shared by all jobs
                 slot = await stack.enter_async_context(lane.slot())

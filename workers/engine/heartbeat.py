@@ -59,10 +59,10 @@ class Heartbeat:
         claim: Claim,
         *,
         lease_s: float,
-        every_s: float,
+        every_s: float,  # time between two renewals of the lease
         leaving: LeavingFlag | threading.Event,
-        ends_in_s: float = threading.TIMEOUT_MAX,
-        on_missed: Callable[[], object] = lambda: None,
+        ends_in_s: float = threading.TIMEOUT_MAX,  # then the job is interrupted
+        on_missed: Callable[[], object] = lambda: None,  # called after a renewal that failed
     ) -> None:
         self._database, self._claim = database, claim
         self._lease_s, self._every_s, self._leaving = lease_s, every_s, leaving

@@ -137,10 +137,10 @@ class TranslatorExamination(Examination):
         if translations is None:
             return None
         returned_numbers = list(map(numbers_in, translations))
-        pairs = list(zip(numbers, returned_numbers, strict=True))
-        if all(expected in returned for expected, returned in pairs):
+        number_pairs = list(zip(numbers, returned_numbers, strict=True))
+        if all(expected in returned for expected, returned in number_pairs):
             return True
-        if any((set(numbers) - {expected}) & returned for expected, returned in pairs):
+        if any((set(numbers) - {expected}) & returned for expected, returned in number_pairs):
             message = f"{text_count} texts in one call came back in another order"
             raise TargetUnfit("out-of-order", message, MEND_ARRAYS)
         self._notes.append("the numbers did not survive, so the order of several texts could not be checked")

@@ -173,7 +173,7 @@ def _letters_on_own_line(text: str, options: Sequence[str]) -> set[int] | None:
     text = re.sub(r"(?<=[\w:])[ \t]*\n\s*(?=[a-zà-ÿ]|[A-Z]\W*\Z)|(?<=:)[ \t]*\n\s*", " ", text)  # joins split sentences
     lines = [line for line in text.splitlines() if line.strip()]
     letter_indices = [_letter_of_line(line, len(options)) for line in lines]
-    if len(lines) < 2 or letter_indices[0] is letter_indices[-1] is None:
+    if len(lines) < 2 or (letter_indices[0] is None and letter_indices[-1] is None):
         return None
     letters = {match[0] for match in _SINGLE_CAPITAL.finditer(text) if not _is_article(text, match)}
     is_withdrawn = bool(_CORRECTION.search(text) or (len(letters) == 1 and _REJECTION.search(text)))

@@ -99,8 +99,8 @@ class Decider(Adapter):
             reply = await self._ask_model(model, prompt, reading, None if key is None else f"{key}-{index}")
             if reply.failure is not None or self.decision.range is not None:  # a number has one system prompt
                 return reply
-            names = self.decision.output_names(index)
-            scores |= {names[label]: score for label, score in reply.value.items()}
+            name_of_label = self.decision.output_names(index)
+            scores |= {name_of_label[label]: score for label, score in reply.value.items()}
         return Reply({"label": None, "scores": scores})
 
     async def _ask_model(self, model: HttpAdapter[Any, Any], prompt: str, reading: Reading, key: str | None) -> Reply:
