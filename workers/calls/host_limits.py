@@ -131,7 +131,7 @@ class HostLimits:
             proven, recheck_at = self._ownership.get(file_url, (False, 0.0))  # 0: to be checked now
             if time.monotonic() >= recheck_at:
                 standing = await asyncio.to_thread(self._permitted_standing, url)
-                if not standing.proven and not standing.file_read:  # the host's file of refusals is due
+                if not standing.proven and not standing.file_read:  # the file in which it may refuse is due
                     await asyncio.to_thread(self._store_refusal, file_url, await self._refuses(file_url))
                     standing = await asyncio.to_thread(self._permitted_standing, url)
                 if not standing.proven and not standing.wish_known:  # the file could never be read

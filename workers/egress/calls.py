@@ -113,8 +113,8 @@ def show_exchange(exchange: Exchange, secrets: Iterable[str] = ()) -> ShownExcha
             text = quoter.excerpt(text, longest)
         return text
 
-    def shown_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
-        return {name.lower(): MASK if _KEY_HEADER.search(name) else redact(text, SHOWN_VALUE) for name, text in headers}
+    def shown_headers(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+        return {name.lower(): MASK if _KEY_HEADER.search(name) else redact(value, SHOWN_VALUE) for name, value in pairs}
 
     def shown_body(content: bytes) -> str:
         # enough for the shown characters, of at most 4 bytes, and for a key that crosses their end

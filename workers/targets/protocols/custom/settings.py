@@ -235,7 +235,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         self._check_body(text_name, row_name)
 
     def _check_comparison(self, used_names: set[str], other_questions: set[str]) -> None:
-        """Validate that both documents are sent, without placeholders in `other_questions`; check the labels."""
+        """Validate that both documents are sent, without placeholders of `other_questions`, and the count of labels."""
         if not used_names >= {*DOCUMENT_NAMES} or used_names & other_questions:
             raise SpecificationError("two documents to compare are sent as {first} and {second}, both, alone", "body")
         if len(self.labels) > len(COMPARED):
