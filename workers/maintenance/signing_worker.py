@@ -87,7 +87,7 @@ class SigningWorker(BackgroundThread):
                 return
 
     def _ask_witnesses(self) -> None:
-        """Request a cosignature of the log's head from each witness that gave none yet; after failures, wait longer."""
+        """Have witnesses (servers that confirm the log of ratings) cosign the log's head; after failures, wait longer."""
         for url, witness in self._settings.log_witnesses:
             pause_end, pause_s = self._pauses.get(url, (0.0, FIRST_REST_S))
             if self._done.is_set() or time.monotonic() < pause_end:
@@ -100,7 +100,7 @@ class SigningWorker(BackgroundThread):
             self._pauses[url] = time.monotonic() + pause_s, min(2 * pause_s, LONGEST_REST_S)
 
     def _ask_witness(self, url: str, witness: VerifierKey) -> str | None:
-        """Request a witness's cosignature of the log's head; return the reason of a failure, or ``None``."""
+        """Have a witness cosign the log's head (its size and hash); return the reason of a failure, or ``None``."""
         with self._database.read() as connection:
             old_size = witnessing.newest_size(connection, self._origin, str(witness))  # cosigned before
             head = log.head(connection)

@@ -108,7 +108,7 @@ def _adapters() -> Mapping[str, type[Adapter]]:
 
 
 def find_protocol(protocol: str) -> type[Adapter] | Preset:
-    """Return a protocol's adapter class or preset, or raise `UnknownName` with ``field`` ``"protocol"``."""
+    """Return a protocol's adapter class or preset; raise `UnknownName`, which names the field ``protocol``."""
     adapter = _adapters().get(protocol) or presets().get(protocol) or _PROCESS_ADAPTERS.get(protocol)
     if adapter is None:
         raise UnknownName("protocol", protocol, [*_adapters(), *presets()], "protocol")

@@ -87,15 +87,15 @@ def answer_paths(body: bytes, kind: Kind, other_bodies: Sequence[bytes] = ()) ->
     answers may be alike, only such values without a usual name come last.
     """
     values = list(values_in(json_in(body)))
-    steps = {path: _PATH_STEP.findall(path) for path, _ in values}
+    names_in = {path: _PATH_STEP.findall(path) for path, _ in values}
     candidates = [(path, value) for path, value in values if _fits_kind(value, kind)]
-    candidates = [(path, value) for path, value in candidates if not {"error", "errors"}.intersection(steps[path])]
+    candidates = [(path, value) for path, value in candidates if not {"error", "errors"}.intersection(names_in[path])]
     constants = constants_in(body, other_bodies)
     if kind in {Kind.CLASSIFIER, Kind.IMAGE_CLASSIFIER}:
         constants = {path: value for path, value in constants.items() if not _ANSWER_NAME.search(last_name(path))}
         candidates = [(_class_expression(path, value), value) for path, value in candidates]
     else:  # labels may have a name of metadata, as in {"type": "toxic"}; other answers do not
-        candidates = [(path, value) for path, value in candidates if not any(map(_METADATA.fullmatch, steps[path]))]
+        candidates = [(path, value) for path, value in candidates if not any(map(_METADATA.fullmatch, names_in[path]))]
     if kind is Kind.TRANSLATOR:
         candidates = [(path, value) for path, value in candidates if numbers_in(value)] or candidates
     ranking = sorted(candidates, key=lambda candidate: (candidate[0] in constants, _rank(*candidate)))

@@ -93,7 +93,7 @@ def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
     Engines write tokens verbatim, without spaces, or with a special character for a space. A character outside
     ASCII may be split over several tokens.
     """
-    for normalise in (str, _without_blanks):
+    for normalise in (str, _without_blanks):  # verbatim, then without spaces
         if (span := _span_of_spelling(tokens, prompt, normalise)) is not None:
             start, end = span
             # all tokens of such an echo are the prompt's, so blank ones at the end are part of it

@@ -137,7 +137,7 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     text = normalise_answer(without_thoughts(answer)).strip()
     if len(text) > LONGEST_CHOICE or compiled("any", "struck").search(text):  # struck: crossed out
         return None
-    text = fence[1] if (fence := FENCE.match(text)) else text
+    text = fence[1] if (fence := FENCE.match(text)) else text  # the text in a code fence
     if (choice := _choice_in_json(text)) is not None:
         return letter_in(choice, options) if choice.strip() != text else None  # no endless recursion
     words = _words_of(text).casefold()

@@ -103,7 +103,7 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
     # the verb is "to be" in several languages: "My decision is: yes"
     cue_pattern = rf"(\b{_CUE}\W+(?:(?:is|would\s+be|es|ist|est|è|é)\W+)?){label_pattern}[\W_]*\Z"
     final_label = re.search(cue_pattern, text, re.IGNORECASE)
-    if final_label is None or _has_sign(mentioned_labels[0], final_label[1]):
+    if final_label is None or _has_sign(mentioned_labels[0], final_label[1]):  # such as ">" before a number
         return None
     text_before = text[: final_label.start()]
     is_reported = _REPORTED.search(re.split(r"[.!?:\n]", text_before)[-1])  # such as "they hope my answer is yes"
@@ -224,11 +224,11 @@ def number_in(
     low, high = bounds
     text = _unwrap_decision(normalise_answer(without_thoughts(answer)).strip())
     text = re.sub(r"(?<![\d*`_#])[*`_#]+|[*`_#]++(?!\d)", "", text).strip()  # but not within "10**2"
-    if match := _EXPLAINED.match(text):
+    if match := _EXPLAINED.match(text):  # a number with a reason
         reason = text[match.end(1) :]
         is_taken_back = _OTHER_NUMBER.search(reason) or _REFUSAL.search(reason) or refuses_in_words(reason)
         text = text if is_taken_back else match[1]
-    text = _BEFORE_NUMBER.sub("", text)
+    text = _BEFORE_NUMBER.sub("", text)  # such as a heading, or "about"
     if "‰" in text or (high <= 1 and re.search(r"%|percent|prozent", text, re.IGNORECASE)):
         return None  # 1 % is not 1
     if (scale := _NUMBER_ON_SCALE.fullmatch(text)) and high >= LEAST_SCALE and float(scale[2]) == high:
