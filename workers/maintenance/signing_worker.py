@@ -87,7 +87,7 @@ class SigningWorker(BackgroundThread):
                 return
 
     def _ask_witnesses(self) -> None:
-        """Have witnesses (servers that confirm the log of ratings) cosign the log's head; after failures, wait longer."""
+        """Have witnesses (servers that confirm the log of ratings) cosign its head; after failures, wait longer."""
         for url, witness in self._settings.log_witnesses:
             pause_end, pause_s = self._pauses.get(url, (0.0, FIRST_REST_S))
             if self._done.is_set() or time.monotonic() < pause_end:
