@@ -56,7 +56,7 @@ def sign_due(database: Database, vault: Vault) -> int:
             with database.write() as connection:
                 certificates.keep(connection, rating.id, key.id, envelopes)
             signed_count += 1
-    except UNABLE as unable:
+    except UNABLE as unable:  # the signing key or the database is unavailable
         logger.warning("ratings not signed", why=str(unable), retry_s=certificates.RETRY_S)
     return signed_count
 
@@ -79,7 +79,7 @@ class SigningWorker(BackgroundThread):
             try:
                 sign_due(self._database, self._vault)
                 self._ask_witnesses()
-            except UNABLE as unable:
+            except UNABLE as unable:  # the signing key or the database is unavailable
                 logger.warning("signing waits", why=str(unable))
             except Exception:  # an error must not stop all signatures
                 logger.exception("signing failed")

@@ -136,8 +136,8 @@ def tighten_limits(target: Target, links: Sequence[Target], paths: Sequence[Path
         if link.limits.requests_per_second is not None
     ]
     slowest_rate = min((rate for rate in rates if rate is not None), default=None)
-    fewest_calls = min([limits.concurrency, *(link.limits.concurrency for link in links)])
-    return replace(limits, concurrency=fewest_calls, requests_per_second=slowest_rate)
+    lowest_concurrency = min([limits.concurrency, *(link.limits.concurrency for link in links)])
+    return replace(limits, concurrency=lowest_concurrency, requests_per_second=slowest_rate)
 
 
 class Chain(Adapter):

@@ -133,7 +133,7 @@ class ModelExamination(Examination):
 
     def _is_fatal(self, failure: CallFailed) -> bool:
         """Whether a failed call ends the examination; most retriable errors do not, as they may mean "unsupported"."""
-        if failure.code in HOPELESS or (failure.code in UNREACHABLE and self._latency_s is None):
+        if failure.code in HOPELESS or (failure.code in UNREACHABLE and self._latency_s is None):  # no answer yet
             return True
         if failure.retriable:
             self._retriable_failure = failure  # raised if no question is answered

@@ -140,7 +140,7 @@ def _count_by_offsets(echo: Echo, prompt: str) -> int | None:
     pairs = list(zip(slices[extra_count:], tokens[extra_count:], strict=True))
     equal_texts = [expected for expected, token in pairs if expected == token]
     differing_tokens = [token for expected, token in pairs if expected not in ("", token)]  # "": no ASCII
-    if not all(token.startswith(BYTES_PREFIX) for token in differing_tokens):  # parts of a character differ always
+    if not all(token.startswith(BYTES_PREFIX) for token in differing_tokens):  # bytes of a part of a character
         return None
     # enough of the prompt must be spelt by tokens that could be compared
     return token_count if len("".join(equal_texts)) >= ENOUGH_ASCII * len(_ascii_characters(prompt)) else None

@@ -77,7 +77,7 @@ def events_of(response: Response) -> list[Any]:
 
 
 def refuse_events(response: Response) -> None:
-    """Raise `Misread` for server-sent events, whose frames are no answer if the body is read as text."""
+    """Raise `Misread` for a stream of server-sent events, which is no answer where the body is read as text."""
     lines = [line for line in _LINE_END.split(response.text) if line.strip()]
     has_data = any(line.startswith("data:") for line in lines)
     is_event_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
