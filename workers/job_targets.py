@@ -138,13 +138,13 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
         await _admit_at_hosts(context, job, egress, hosts, _called_addresses(job, rated_target, second_target))
 
         def build_service(target: Target, holder: str) -> JobService:
-            lane = Lane(lane_of(job.tenant, address_of(target)), holder, target.limits, private_rng, traffic)
+            limits = Lane(lane_of(job.tenant, address_of(target)), holder, target.limits, private_rng, traffic)
             breaker = Breaker(settings.breaker_failures, settings.breaker_window)
             on_call = partial(context.meter.count_call, host_label(target.base_url, target.protocol), target.protocol)
             adapter = connect(target, egress)
-            return JobService(lane, breaker, on_call, target=target, adapter=adapter, egress=egress, hosts=hosts)
+            return JobService(limits, breaker, on_call, target=target, adapter=adapter, egress=egress, hosts=hosts)
 
-        # both services may have the same address, so the slots of the second one have another name
+        # two services of one address share its limits, but hold their slots under different names
         second_service = None if second_target is None else build_service(second_target, f"{job.id}:author")
         yield build_service(rated_target, job.id), second_service
 
@@ -152,32 +152,32 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
 def _called_addresses(job: Job, rated_target: Target, second_target: Target | None) -> dict[str, bool]:
     """Map each address that a job calls to whether its host needs a pause between ratings."""
     # an author or a judge is not rated; a rated link at the same address overwrites this entry
-    cools_down_by_url = {} if second_target is None else {second_target.base_url: False}
+    must_cool_down_by_url = {} if second_target is None else {second_target.base_url: False}
     for link in _links(job.target):
         has_secret = rated_target.secret is not None or link.get("id") in rated_target.link_secrets
-        cools_down_by_url[link.get("base_url") or ""] = job.kind == "rating" and not has_secret
-    cools_down_by_url.pop("", None)  # a protocol with fixed addresses, or an upload
-    return cools_down_by_url
+        must_cool_down_by_url[link.get("base_url") or ""] = job.kind == "rating" and not has_secret
+    must_cool_down_by_url.pop("", None)  # a protocol with fixed addresses, or an upload
+    return must_cool_down_by_url
 
 
 async def _admit_at_hosts(
-    context: WorkerContext, job: Job, egress: Egress, hosts: HostLimits, cools_down_by_url: Mapping[str, bool]
+    context: WorkerContext, job: Job, egress: Egress, hosts: HostLimits, must_cool_down_by_url: Mapping[str, bool]
 ) -> None:
     """Raise `RatingsRefused` if a host refuses ratings, `HostCoolingDown` if one must pause after another rating.
 
-    `cools_down_by_url` tells for each URL whether its host needs a pause between ratings. Nothing is checked if no host
-    is known to refuse ratings, and all hosts are in the operator's exempt networks.
+    `must_cool_down_by_url` tells which hosts need a pause between ratings. Nothing is checked if no host is known to
+    refuse ratings, and all hosts are in the operator's exempt networks.
     """
     must_ask_hosts = context.database.value_of(domains.EXIST)
     try:
         if not must_ask_hosts:
-            must_ask_hosts = not all([await egress.exempt(url, FILE_TIMEOUT_S) for url in cools_down_by_url])
+            must_ask_hosts = not all([await egress.exempt(url, FILE_TIMEOUT_S) for url in must_cool_down_by_url])
     except CallFailed as failed:
         if not failed.retriable:
             raise
         must_ask_hosts = True  # a name that cannot be resolved now may be resolved for the first call
     if must_ask_hosts:
-        await hosts.admit(job, egress, cools_down_by_url)
+        await hosts.admit(job, egress, must_cool_down_by_url)
 
 
 async def examine(

@@ -102,7 +102,7 @@ async def probe(
         return result
     swapped_question = Classify(((FIRST, documents[SECOND]), (SECOND, documents[FIRST])))
     swapped_result = await _probe(target, egress, pairs, [swapped_question], examine=False, exchanges=[])
-    return replace(result, exchanged=swapped_result)
+    return replace(result, exchanged=swapped_result)  # of the exchanged documents
 
 
 async def _probe(
@@ -198,7 +198,7 @@ async def _first_answer(
         was_sent = len(exchanges) > exchanges_before
         if earlier_failure is None or (was_sent and earlier_failure.code == "unsupported"):
             first_question, first_failed_reply = ask, reply
-        if reply.failure.code not in NOT_THIS_FORM:
+        if reply.failure.code not in NOT_THIS_FORM:  # questions of other forms would fail too
             break
     return first_question, first_failed_reply, tuple(recorded_calls)
 

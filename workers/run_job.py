@@ -58,7 +58,7 @@ def run_job(job_id: str, context: WorkerContext, owner: str) -> None:
     """Claim a job, run it to its end, and store its state; return at once if no job can start.
 
     `job_id` is the job that a message announced; the fair order may claim another (`store.jobs.leases.claim_next`).
-    `owner` names the worker.
+    `owner` names the worker. The fence is the number of the claim: each claim of a job has a higher one.
     """
     if context.leaving.is_set():
         return

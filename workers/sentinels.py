@@ -87,9 +87,9 @@ def watch_task_of(database: Database, job: Job) -> WatchTask:
     outcomes = {key: outcome for key, outcome in known_outcomes.items() if outcome is not None}
     if not outcomes:
         raise WatchUnfit(f"the record of {watch.rating} has no case that can be asked again")
-    # spawned, because the seed itself breaks the ties of ranks (`SentinelRun`)
+    # drawn by a spawned generator, because that of the seed itself breaks ties between outcomes (`SentinelRun`)
     sentinel_keys = choose_sentinels(list(outcomes), watch.cases, generator(job.seed).spawn(1)[0])
-    # all runs of a test ask the same cases, of which the first run's `fresh` (random) ones are the reference
+    # all runs of a test ask the same cases: `fresh` ones (random; their outcomes are the reference), and `telling` ones
     case_keys = frozenset(earlier_runs[0].outcomes if earlier_runs else (*sentinel_keys.fresh, *sentinel_keys.telling))
     reference = {} if earlier_runs else {key: outcomes[key] for key in sentinel_keys.fresh}
     recorded = {observation.probe.unit: observation for observation in observations}

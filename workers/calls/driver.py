@@ -105,14 +105,14 @@ class Driver:
     """Computing time of the experiment so far, in seconds."""
 
     def __post_init__(self) -> None:
-        lane = Lane(name="alone", holder="alone", limits=self.limits, rng=self.rng, sleep=self.sleep)
-        self._rated_service = self.rated or CalledService(lane)
+        unshared_limits = Lane(name="alone", holder="alone", limits=self.limits, rng=self.rng, sleep=self.sleep)
+        self._rated_service = self.rated or CalledService(unshared_limits)
         self._second_service = self.second or self._rated_service
         self._unwritten_answers: list[LedgerEntry] = []
         self._flush_due, self._backlog_written = asyncio.Event(), asyncio.Event()
         self._reported_calls = self.budget.spent
         self._writer: asyncio.Task[None] | None = None
-        # concurrent calls may reach the service in another order than they were sent
+        # versions of an item stay `LEAST_APART` calls apart even if concurrent calls arrive in another order
         self._question_order = QuestionOrder(self.rng, LEAST_APART + self.limits.concurrency)
         self._items_in_flight: set[str] = set()
         self._flight_ended = asyncio.Condition()
@@ -131,7 +131,7 @@ class Driver:
                 await self._send_missing(session)
                 start = time.perf_counter()
                 session.advance()
-                self.thinking_s += time.perf_counter() - start
+                self.thinking_s += time.perf_counter() - start  # computing time of the experiment
         finally:
             self._writer.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -178,7 +178,7 @@ class Driver:
                     service, slot, other_slot = self._second_service, second_slot, rated_slot
                 else:
                     service, slot, other_slot = self._rated_service, rated_slot, second_slot
-                # `_call` takes `slot`; releasing the other one prevents a deadlock when both have the same address
+                # a slot permits one call at a time, and `_call` takes it; with one address, holding both could deadlock
                 await other_slot.release()
                 async with self._without_other_versions_in_flight(probes, slot):
                     replies, attempts = await self._call(probes, service, slot)
@@ -199,7 +199,7 @@ class Driver:
             yield
             return
         if not self._items_in_flight.isdisjoint(item_names):
-            await slot.release()  # the wait may be long; `_call` takes the slot again
+            await slot.release()  # other jobs may use it during the wait; `_call` takes it again
         async with self._flight_ended:
             await self._flight_ended.wait_for(lambda: self._items_in_flight.isdisjoint(item_names))
             self._items_in_flight |= item_names  # a service could compare two versions of an item
@@ -224,12 +224,12 @@ class Driver:
                 replies = await self.adapter.answer([probe.ask for probe in probes], idempotency_key=key)
             except CallFailed as failed:
                 service.on_call(failed.code, time.perf_counter() - start)
-                if failed.code in FINAL:
+                if failed.code in FINAL:  # all other calls of the job would fail too
                     raise
                 if failed.retriable and attempt < self.patience.attempts:
                     await self._wait_to_retry(self.patience.delay_s(failed, attempt, self.rng), slot)
                     continue
-                if service.breaker.count_failure():
+                if service.breaker.count_failure():  # too many calls failed
                     raise TargetUnavailable(failed, service.lane) from failed
                 return [Reply(failure=Failure(failed.code, str(failed)))] * len(probes), attempt
             service.on_call("answered", time.perf_counter() - start)
@@ -264,7 +264,7 @@ class Driver:
                 async with asyncio.timeout(self.flush_s):
                     await self._flush_due.wait()
             await self._write_queued()
-            await asyncio.sleep(WRITE_INTERVAL_S)
+            await asyncio.sleep(WRITE_INTERVAL_S)  # the minimum time between two writes
 
     async def _write_queued(self) -> None:
         """Write the queued answers; a write that has begun is completed even after a cancellation."""

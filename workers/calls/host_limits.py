@@ -76,20 +76,20 @@ class HostLimits:
     _slot_numbers: Iterator[int] = field(default_factory=itertools.count)
     _standing_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def admit(self, job: Job, egress: Egress, cools_down_by_url: Mapping[str, bool]) -> None:
-        """Admit a job to the hosts of URLs; `cools_down_by_url` tells which hosts need a pause between ratings.
+    async def admit(self, job: Job, egress: Egress, must_cool_down_by_url: Mapping[str, bool]) -> None:
+        """Admit a job to the hosts of URLs; `must_cool_down_by_url` tells which hosts need a pause between ratings.
 
         Raise `RatingsRefused` if a host refuses ratings, `HostCoolingDown` if such a pause is not over yet.
         """
-        cooling_hosts: set[str] = set()
-        for url, must_cool_down in cools_down_by_url.items():
+        hosts_with_cooldown: set[str] = set()
+        for url, must_cool_down in must_cool_down_by_url.items():
             if await _is_exempt(egress, url):
-                await asyncio.to_thread(self._permitted_standing, url)  # only to raise a refusal
-            elif not await self._owns_host(url) and must_cool_down:  # in this order: `_owns_host` raises a refusal
-                cooling_hosts.add(host_of(url) or url)
+                await asyncio.to_thread(self._permitted_standing, url)  # raises if the host refuses
+            elif not await self._owns_host(url) and must_cool_down:  # first `_owns_host`, which raises a refusal
+                hosts_with_cooldown.add(host_of(url) or url)
         cooldown_s = self.settings.host_cooldown_s
-        if cooling_hosts and cooldown_s > 0:
-            wait = await asyncio.to_thread(self._admit_to_cooling_hosts, job, cooling_hosts, cooldown_s)
+        if hosts_with_cooldown and cooldown_s > 0:
+            wait = await asyncio.to_thread(self._admit_to_cooling_hosts, job, hosts_with_cooldown, cooldown_s)
             if wait is not None:
                 raise HostCoolingDown(wait, cooldown_s)
 
@@ -114,11 +114,11 @@ class HostLimits:
         limits = Limits(settings.host_concurrency, settings.host_rate, slot_timeout_s)
         holder = f"{self.holder}:{next(self._slot_numbers)}"
         # sorted, so that two calls cannot wait for each other's slots
-        limited_names = [("host", host_of(url) or url), *(("address", address) for address in sorted(set(addresses)))]
+        scoped_names = [("host", host_of(url) or url), *(("address", address) for address in sorted(set(addresses)))]
         async with AsyncExitStack() as stack:
-            for scope, host_or_address in limited_names:
+            for scope, host_or_address in scoped_names:
                 lane_name = f"{scope}:{sha256(host_or_address.encode()).hexdigest()[:24]}"
-                lane = Lane(lane_name, holder, limits, self.rng, self.traffic)
+                lane = Lane(lane_name, holder, limits, self.rng, self.traffic)  # shared by all jobs
                 slot = await stack.enter_async_context(lane.slot())
                 await slot.keep()
                 await lane.wait_for_rate()
@@ -131,7 +131,7 @@ class HostLimits:
             proven, recheck_at = self._ownership.get(file_url, (False, 0.0))  # 0: to be checked now
             if time.monotonic() >= recheck_at:
                 standing = await asyncio.to_thread(self._permitted_standing, url)
-                if not standing.proven and not standing.file_read:  # the file of refusals is due to be read
+                if not standing.proven and not standing.file_read:  # the file in which it may refuse is due
                     await asyncio.to_thread(self._store_refusal, file_url, await self._refuses(file_url))
                     standing = await asyncio.to_thread(self._permitted_standing, url)
                 if not standing.proven and not standing.wish_known:  # the file could never be read
@@ -141,7 +141,7 @@ class HostLimits:
         return proven
 
     async def _refuses(self, file_url: str) -> bool | None:
-        """Whether the file at a URL refuses ratings; a missing file does not. ``None`` if it cannot be read."""
+        """Whether a host refuses ratings in its file at a URL; a missing file does not. ``None``: unreadable."""
         networks = self.settings.egress_networks
         # this call concerns the agency itself, and is no part of a rating
         async with Egress(networks, response_cap=FILE_BYTES, user_agent=AGENT) as egress:

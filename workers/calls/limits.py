@@ -68,7 +68,7 @@ class LocalTraffic:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        # all by lane; `_slots` has the time at which each token's slot expires
+        # keys: lanes (all jobs of a tenant on one address); `_slots` has the expiry of each slot, by its holder
         self._slots: dict[str, dict[str, float]] = {}
         self._waiting_until: dict[str, float] = {}
         self._next_starts: dict[str, float] = {}
@@ -81,7 +81,7 @@ class LocalTraffic:
         return None
 
     async def take_slot(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
-        """Take or extend a slot for the holder `token` for `keep_s` seconds; return false if all `limit` are taken."""
+        """Take or extend one of `limit` slots for the holder `token`, for `keep_s` seconds; false if all are taken."""
         with self._lock:
             now = self._clock()
             slots = {holder: expiry for holder, expiry in self._slots.get(lane, {}).items() if expiry > now}
@@ -89,7 +89,7 @@ class LocalTraffic:
             if may_take:
                 slots[token] = now + keep_s
             else:
-                self._waiting_until[lane] = now + 1  # the note expires after 1 s, as in `TAKE_SLOT`
+                self._waiting_until[lane] = now + 1  # for 1 s, `release_slot` reports that a job waits
             self._store_slots(lane, slots)
             return may_take
 
@@ -267,7 +267,7 @@ class Lane:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[Slot]:
-        """Provide a slot, which is taken by `Slot.keep` and released when the block ends."""
+        """Provide a slot (permission for one call at a time): `Slot.keep` takes it, and the block's end releases it."""
         self._slots_provided += 1
         slot = Slot(self, f"{self.holder}:{self._slots_provided}")
         try:
@@ -332,11 +332,11 @@ class Breaker:
         self._recent_failures: deque[bool] = deque(maxlen=window)
 
     def count_failure(self) -> bool:
-        """Count a call that failed after all retries; return whether to give up."""
+        """Count a call that failed after all retries; return whether too many in a row, or most recent ones, failed."""
         self._streak += 1
         self._recent_failures.append(True)
-        is_full = len(self._recent_failures) == self._window
-        return self._streak >= self._consecutive or (is_full and 2 * sum(self._recent_failures) > self._window)
+        window_is_full = len(self._recent_failures) == self._window
+        return self._streak >= self._consecutive or (window_is_full and 2 * sum(self._recent_failures) > self._window)
 
     def count_answer(self) -> None:
         """Count an answered call; it ends the streak of failures."""

@@ -79,7 +79,7 @@ class QuestionOrder:
         """
         if not relatives and not self._last_calls:
             return
-        # k + 1 versions at equal distances need k distances; the versions of a pair (k = 1) get half a batch each
+        # k + 1 versions of an item span k distances, which must fit into the batch; a pair (k = 1) spans half of it
         distance = min(self._distance, call_count // max(2, max(map(len, relatives.values()), default=0)))
         if call_count > 2 * distance:  # in a larger batch, exchanges alone may separate a random order
             yield distance, self._distance, False
@@ -95,18 +95,18 @@ def _other_versions(probes: Sequence[Probe]) -> Relatives:
     for index, probe in enumerate(probes):
         for item_name in probe.versions_of:
             indices_by_item[item_name].append(index)
-    relatives: dict[int, set[int]] = defaultdict(set)
+    versions_by_index: dict[int, set[int]] = defaultdict(set)
     for indices in indices_by_item.values():
-        if 1 < len(indices) <= MOST_VERSIONS:  # more cannot be kept apart, and `questions_in_a_call` lets them share
+        if 1 < len(indices) <= MOST_VERSIONS:  # more cannot be kept apart, and may share a call
             for index in indices:
-                relatives[index].update(indices)
-    return {index: tuple(versions - {index}) for index, versions in relatives.items()}
+                versions_by_index[index].update(indices)
+    return {index: tuple(versions - {index}) for index, versions in versions_by_index.items()}
 
 
 def _positions_in_rounds(relatives: Relatives, positions: Integers, earliest_calls: Integers) -> Integers:
-    """Return new positions, in rounds: a round has at most one version of an item; all have the same order of items.
+    """Return new positions in rounds: each round has at most one version of an item, and orders the items alike.
 
-    Only the first round differs: it begins with the questions that may be asked earliest.
+    Only the first round differs: it begins with the lowest `earliest_calls`. `relatives`: the other versions.
     """
     round_of: dict[int, int] = {}
     for first_index in np.argsort(positions).tolist():
@@ -116,7 +116,7 @@ def _positions_in_rounds(relatives: Relatives, positions: Integers, earliest_cal
             if index not in round_of:
                 own_relatives = relatives.get(index, ())
                 taken_rounds = {round_of[relative] for relative in own_relatives if relative in round_of}
-                round_of[index] = min(set(range(len(taken_rounds) + 1)) - taken_rounds)  # first without a relative
+                round_of[index] = min(set(range(len(taken_rounds) + 1)) - taken_rounds)  # the lowest free round
                 waiting += [relative for relative in own_relatives if relative not in round_of]
     # sorting is stable: questions with equal keys keep the order in which they were visited
     first_round = sorted((index for index in round_of if round_of[index] == 0), key=lambda index: earliest_calls[index])
@@ -129,7 +129,7 @@ def _swap_until_separate(
 ) -> bool:
     """Exchange random positions until versions of an item are `gap` calls apart, and none too early; return success.
 
-    `positions` has each question's position, `per_call` to a call, and is changed in place; `earliest` its first call.
+    `positions` (changed in place): each question's position, `per_call` in a call; `earliest`: its first allowed call.
     """
     position_of, question_at = positions.tolist(), np.argsort(positions).tolist()
 
@@ -145,9 +145,9 @@ def _swap_until_separate(
     constrained_indices = [index for index in range(len(position_of)) if index in relatives or earliest[index] > 0]
     misplaced_indices = constrained_indices
     misplaced_before = 2 * len(constrained_indices)  # so large that the first sweep never counts as stalled
-    for _ in range(SWEEPS):
+    for _ in range(SWEEPS):  # a pass over all misplaced questions
         misplaced_indices = [index for index in constrained_indices if conflicts(index)]
-        if not misplaced_indices or len(misplaced_indices) > STALLED * misplaced_before:
+        if not misplaced_indices or len(misplaced_indices) > STALLED * misplaced_before:  # little gained
             break
         misplaced_before = len(misplaced_indices)
         random_positions = rng.integers(len(position_of), size=(len(misplaced_indices), TRIES)).tolist()

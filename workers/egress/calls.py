@@ -106,7 +106,7 @@ def show_exchange(exchange: Exchange, secrets: Iterable[str] = ()) -> ShownExcha
     JSON members whose name indicates a credential are masked too, because a token may be derived from the secret.
     """
     _, bearer, token = exchange.headers.get("Authorization", "").rpartition("Bearer ")
-    quoters = [Quoter(secret) for secret in (*secrets, *([token] if bearer else []))] or [Quoter()]
+    quoters = [Quoter(secret) for secret in (*secrets, *([token] if bearer else []))] or [Quoter()]  # masks nothing
 
     def redact(text: str, longest: int) -> str:
         for quoter in quoters:  # each masks its secret, and cuts the text to `longest` characters
@@ -259,9 +259,9 @@ class Egress:
         dial: Dial = dial,
         make_context: MakeContext = default_context,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        scraping: bool = False,
-        library: Library | None = None,
-        exempt_hosts: Sequence[Network] = (),
+        scraping: bool = False,  # whether libraries may call public web pages without the guard
+        library: Library | None = None,  # the tenant's uploads and images
+        exempt_hosts: Sequence[Network] = (),  # networks whose hosts have no limits
         host_limits: Hosts | None = None,
         user_agent: str | None = None,
     ) -> None:

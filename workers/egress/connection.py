@@ -159,7 +159,7 @@ class Listener(ResponseHandler):
         has_valid_coding = [coding.lower() for coding in codings] in ([], ["chunked"])
         if message.code < 200 or _FOLDED.search(self._head_bytes) or not has_valid_coding:
             return self._invalid_http()
-        if not self._refuses_long:
+        if not self._refuses_long:  # a long body is truncated instead
             return None
         if {encoding.strip().lower() for encoding in message.headers.getall("Content-Encoding", ())} - {"", "identity"}:
             message_text = f"{self._name} compressed its answer although it was asked not to; turn that off"

@@ -161,7 +161,7 @@ class GuardedConnector(aiohttp.BaseConnector):
             except CallFailed as failed:
                 if failed.code != "connect":
                     raise
-        return await self._connect_to(origin, addresses[-1])
+        return await self._connect_to(origin, addresses[-1])  # no timeout: no other address is left
 
     async def _connect_to(self, origin: Origin, address: Address) -> ResponseHandler:
         """Connect to one address; the guard checks the peer, since a system may route the connection elsewhere."""
@@ -216,7 +216,7 @@ class GuardedTransport:
         resolve: Resolve = resolve,
         dial: Dial = dial,
         make_context: MakeContext = default_context,
-        exempt: Sequence[Network] = (),
+        exempt: Sequence[Network] = (),  # networks whose hosts have no limits
     ) -> None:
         self._response_cap, self._refuses_long = response_cap, refuses_long
         self._make_context, self._dial = make_context, dial
@@ -236,7 +236,7 @@ class GuardedTransport:
         self, origin: Origin, method: str, target: str, headers: Mapping[str, str], body: bytes, cap: int | None = None
     ) -> ReceivedResponse:
         """Request a path and query (`target`); `cap` overrides `response_cap`. Errors are raised as `CallFailed`."""
-        data = body if len(body) < LARGE_BODY else io.BytesIO(body)
+        data = body if len(body) < LARGE_BODY else io.BytesIO(body)  # aiohttp warns of large bodies without a stream
         request = {
             "method": method,
             "url": URL(f"{origin.scheme}://{origin}{target}", encoded=True),

@@ -26,7 +26,7 @@ class EmbeddedWorker:
     def __init__(self, app: Celery, context: WorkerContext, *, concurrency: int) -> None:
         add_tasks(app, lambda: context)
         self._context = context
-        # without messages to other workers: none shares the broker in memory
+        # no other worker shares the broker in memory, so this one neither looks for others nor sends them heartbeats
         self._controller = app.WorkController(
             pool="threads", concurrency=concurrency, loglevel="WARNING", without_heartbeat=True, without_mingle=True
         )

@@ -59,10 +59,10 @@ class Heartbeat:
         claim: Claim,
         *,
         lease_s: float,
-        every_s: float,
+        every_s: float,  # time between two renewals of the lease
         leaving: LeavingFlag | threading.Event,
-        ends_in_s: float = threading.TIMEOUT_MAX,
-        on_missed: Callable[[], object] = lambda: None,
+        ends_in_s: float = threading.TIMEOUT_MAX,  # then the job is interrupted
+        on_missed: Callable[[], object] = lambda: None,  # called after a renewal that failed
     ) -> None:
         self._database, self._claim = database, claim
         self._lease_s, self._every_s, self._leaving = lease_s, every_s, leaving
@@ -113,7 +113,7 @@ class Heartbeat:
             if time.monotonic() >= self._overdue_at:
                 log.error("job interrupted after its deadline", job=self._claim.job.id)
                 self._interrupted = True
-                self._overdue_at = time.monotonic() + AGAIN_S
+                self._overdue_at = time.monotonic() + AGAIN_S  # then it is interrupted again
                 thread_id, error_class = ctypes.c_ulong(self._working_thread_id), ctypes.py_object(Overdue)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(thread_id, error_class)  # raised at the thread's next step
             if since_renewal_s < self._every_s:

@@ -72,8 +72,8 @@ class _GuardedMetrics:
             return "503 Service Unavailable"
         if key is None:
             return "401 Unauthorized"
-        is_operators = key.tenant == OPERATOR_TENANT  # the metrics are of all tenants
-        return None if is_operators and {"metrics:read", "admin"} & set(key.scopes) else "403 Forbidden"
+        is_operator_key = key.tenant == OPERATOR_TENANT  # the metrics are of all tenants
+        return None if is_operator_key and {"metrics:read", "admin"} & set(key.scopes) else "403 Forbidden"
 
 
 class _ServerOfIPv6(ThreadingWSGIServer):

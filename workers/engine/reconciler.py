@@ -42,7 +42,7 @@ def reconcile(database: Database, notifier: JobNotifier, settings: Settings) -> 
     announced_count, free_messages = 0, _free_messages(notifier)
     while True:
         with database.write() as connection:
-            if not jobs.try_reconciler_lock(connection):
+            if not jobs.try_reconciler_lock(connection):  # another process announces them
                 return announced_count
             for job_id in jobs.fail_poison_jobs(connection, settings.attempt_cap):
                 log.error("job buried after too many fruitless attempts", job=job_id)
@@ -72,7 +72,7 @@ def _free_messages(notifier: JobNotifier) -> int:
 def purge_responses(database: Database, settings: Settings) -> int:
     """Delete expired responses of idempotent requests; return their number."""
     with database.write() as connection:
-        if not jobs.try_reconciler_lock(connection):
+        if not jobs.try_reconciler_lock(connection):  # another process deletes them
             return 0
         return idempotency.purge(connection, kept_h=settings.idempotency_h)
 
@@ -174,7 +174,7 @@ def announce_expiring_ratings(database: Database, settings: Settings) -> int:
             if not expiry.expiring(connection, within_s, limit=1):  # usually there is none; this takes no lock
                 return announced_count
         with database.write() as connection:
-            if not try_reconciler_lock(connection):
+            if not try_reconciler_lock(connection):  # another process announces them
                 return announced_count
             expiring_ratings = expiry.expiring(connection, within_s, expiry.BATCH)
             expiry.announce_expiring(connection, expiring_ratings)

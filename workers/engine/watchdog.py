@@ -51,7 +51,7 @@ class Watchdog(BackgroundThread):
         self,
         database: Database,
         messages: MessageCounter,
-        age_s: float,
+        age_s: float,  # after which an announced job without a worker indicates lost messages
         *,
         share: Share = UNLIMITED,
         broker_answers: Callable[[], bool],
@@ -66,8 +66,8 @@ class Watchdog(BackgroundThread):
     def check(self) -> None:
         """Check once; end the process if two checks in a row find lost messages."""
         received_before, self._received_count = self._received_count, self._messages.received()
-        is_deaf = self._received_count == received_before and self._messages.idle() and self._count_stranded()
-        if not is_deaf or not self._broker_answers():
+        may_be_deaf = self._received_count == received_before and self._messages.idle() and self._count_stranded()
+        if not may_be_deaf or not self._broker_answers():
             self._strikes = 0
             return
         self._strikes += 1

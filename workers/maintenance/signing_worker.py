@@ -56,7 +56,7 @@ def sign_due(database: Database, vault: Vault) -> int:
             with database.write() as connection:
                 certificates.keep(connection, rating.id, key.id, envelopes)
             signed_count += 1
-    except UNABLE as unable:
+    except UNABLE as unable:  # the signing key or the database is unavailable
         logger.warning("ratings not signed", why=str(unable), retry_s=certificates.RETRY_S)
     return signed_count
 
@@ -79,7 +79,7 @@ class SigningWorker(BackgroundThread):
             try:
                 sign_due(self._database, self._vault)
                 self._ask_witnesses()
-            except UNABLE as unable:
+            except UNABLE as unable:  # the signing key or the database is unavailable
                 logger.warning("signing waits", why=str(unable))
             except Exception:  # an error must not stop all signatures
                 logger.exception("signing failed")
@@ -87,7 +87,7 @@ class SigningWorker(BackgroundThread):
                 return
 
     def _ask_witnesses(self) -> None:
-        """Request a cosignature of the log's head from each witness that gave none yet; after failures, wait longer."""
+        """Have witnesses (servers that confirm the log of ratings) cosign its head; after failures, wait longer."""
         for url, witness in self._settings.log_witnesses:
             pause_end, pause_s = self._pauses.get(url, (0.0, FIRST_REST_S))
             if self._done.is_set() or time.monotonic() < pause_end:
@@ -100,7 +100,7 @@ class SigningWorker(BackgroundThread):
             self._pauses[url] = time.monotonic() + pause_s, min(2 * pause_s, LONGEST_REST_S)
 
     def _ask_witness(self, url: str, witness: VerifierKey) -> str | None:
-        """Request a witness's cosignature of the log's head; return the reason of a failure, or ``None``."""
+        """Have a witness cosign the log's head (its size and hash); return the reason of a failure, or ``None``."""
         with self._database.read() as connection:
             old_size = witnessing.newest_size(connection, self._origin, str(witness))  # cosigned before
             head = log.head(connection)

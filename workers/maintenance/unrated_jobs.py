@@ -63,7 +63,7 @@ async def why_unproven(egress: Egress, domain: Domain) -> str | None:
             answer = await egress.send("GET", url, timeout_s=TIMEOUT_S)
         except CallFailed as failed:
             failure = failure or _failure_reason(url, failed)  # the first one counts
-            if failed.code not in TRY_HTTPS_AFTER:
+            if failed.code not in TRY_HTTPS_AFTER:  # HTTPS would fail too
                 break
         else:
             lines = (line.strip().encode() for line in answer.text.splitlines())

@@ -108,7 +108,7 @@ def _adapters() -> Mapping[str, type[Adapter]]:
 
 
 def find_protocol(protocol: str) -> type[Adapter] | Preset:
-    """Return a protocol's adapter class or preset, or raise `UnknownName` with ``field`` ``"protocol"``."""
+    """Return a protocol's adapter class or preset; raise `UnknownName`, which names the field ``protocol``."""
     adapter = _adapters().get(protocol) or presets().get(protocol) or _PROCESS_ADAPTERS.get(protocol)
     if adapter is None:
         raise UnknownName("protocol", protocol, [*_adapters(), *presets()], "protocol")
@@ -187,7 +187,7 @@ def settings_chosen(target: Json) -> Literal["default", "named", "changed"]:
     defaults = {
         setting.name: setting.default if setting.default_factory is MISSING else setting.default_factory()
         for setting in fields(settings_type)
-        if setting.name != GROUPING_SETTING
+        if setting.name != GROUPING_SETTING  # the number of questions in a call
     }
     changed_names = [name for name, default in defaults.items() if getattr(valid_settings, name) != default]
     if all(name == "model" or defaults[name] is MISSING for name in changed_names):

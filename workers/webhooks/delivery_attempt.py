@@ -95,7 +95,7 @@ def decide_next(
         return Next(delay_s=None, gone=True)
     if result.final or number >= attempts:
         return Next(delay_s=None)
-    rest_s = 0.0
+    rest_s = 0.0  # during which the receiver gets no delivery at all
     if status in OVERLOADED or result.retry_after_s is not None:
         rest_s = min(REST_S if result.retry_after_s is None else result.retry_after_s, LONGEST_REST_S)
     scheduled_s = SCHEDULE_S[number] * float(rng.uniform(1, 1 + JITTER))  # the index of the next attempt is `number`

@@ -89,7 +89,7 @@ class WebhookWorker(BackgroundThread):
                 await transport.aclose()
 
     async def _claim_or_rest(self, free_places: int) -> list[tuple[ClaimedDelivery, SigningKey]]:
-        """Claim the attempts that are due; after an error, pause and return no attempts."""
+        """Claim at most `free_places` of the attempts that are due; after an error, pause and return none."""
         try:
             return await asyncio.to_thread(self._claim_due, free_places)
         except (StoreUnavailable, SecretLost, SecretMoved, SigningUnavailable) as unable:

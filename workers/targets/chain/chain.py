@@ -136,8 +136,8 @@ def tighten_limits(target: Target, links: Sequence[Target], paths: Sequence[Path
         if link.limits.requests_per_second is not None
     ]
     slowest_rate = min((rate for rate in rates if rate is not None), default=None)
-    fewest_calls = min([limits.concurrency, *(link.limits.concurrency for link in links)])
-    return replace(limits, concurrency=fewest_calls, requests_per_second=slowest_rate)
+    lowest_concurrency = min([limits.concurrency, *(link.limits.concurrency for link in links)])
+    return replace(limits, concurrency=lowest_concurrency, requests_per_second=slowest_rate)
 
 
 class Chain(Adapter):
@@ -187,7 +187,7 @@ class Chain(Adapter):
         pairs_of_last = listed_pairs[-1]
         if pairs_of_last is None:
             return None
-        first_language, turning_language = paths[0][0], paths[-1][-1]
+        first_language, turning_language = paths[0][0], paths[-1][-1]  # the last link translates from and to the latter
         way_out = {(first_language, target) for source, target in pairs_of_last if source == turning_language}
         way_back = {(source, first_language) for source, target in pairs_of_last if target == turning_language}
         return frozenset(pair for pair in way_out | way_back if self._has_route(pair, listed_pairs))

@@ -50,13 +50,12 @@ def check_path(path: Path, field: str) -> None:
 def hops(paths: Sequence[Path], source: str, target: str) -> tuple[Hop, ...]:
     """Return the translations that lead from `source` to `target` through the links of a chain.
 
-    `paths` are those of every link but the last; each begins with the last language of the path before.
-
-    Raise `CallFailed` ``unsupported`` unless `source` or `target` is the first language of all paths, and the other is
+    `paths` are those of every link but the last; each begins with the last language of the path before. Raise
+    `CallFailed` ``unsupported`` unless `source` or `target` is the first language of all paths, and the other is
     neither that nor the last language of all paths.
     """
     first_language, turning_language = paths[0][0], paths[-1][-1]
-    last_link = len(paths)  # `paths` lack that of the last link
+    last_link = len(paths)  # it has no path: it translates from `turning_language` and, on the way back, into it
     if source == first_language and target not in {first_language, turning_language}:
         return (*_hops_out(_with_requested(paths, target)), Hop(last_link, turning_language, target))
     if target == first_language and source not in {first_language, turning_language}:

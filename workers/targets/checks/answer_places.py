@@ -52,15 +52,15 @@ def settings_that_read(body: bytes, kind: Kind, other_bodies: Sequence[bytes] = 
     """
     if _STREAM_START.match(body) and (events := _EVENT_DATA.findall(body)):
         other_events = [event for other in other_bodies for event in _EVENT_DATA.findall(other) if json_in(event)]
-        paths_of_events = [path for event in events for path in islice(answer_paths(event, kind, other_events), 1)]
-        return {"response": "events", "output": max(paths_of_events, key=paths_of_events.count, default="@")}
+        likeliest_paths = [path for event in events for path in islice(answer_paths(event, kind, other_events), 1)]
+        return {"response": "events", "output": max(likeliest_paths, key=likeliest_paths.count, default="@")}
     if body and json_in(body) is None:
         return {"response": "text"}
     paths, values = list(answer_paths(body, kind, other_bodies)), dict(values_in(json_in(body)))
     settings: JsonObject = {}
-    has_label = bool(paths) and _METADATA.fullmatch(last_name(paths[0])) is None  # a text named "id" is no label
-    is_label = has_label and _percentage(values.get(paths[0])) is None
-    if kind is Kind.CLASSIFIER and not is_label:
+    may_be_label = bool(paths) and _METADATA.fullmatch(last_name(paths[0])) is None  # a text named "id" is no label
+    is_likely_label = may_be_label and _percentage(values.get(paths[0])) is None  # nor is "87%"
+    if kind is Kind.CLASSIFIER and not is_likely_label:
         number_paths = [
             path
             for path in answer_paths(body, Kind.REGRESSOR, other_bodies)
@@ -87,15 +87,15 @@ def answer_paths(body: bytes, kind: Kind, other_bodies: Sequence[bytes] = ()) ->
     answers may be alike, only such values without a usual name come last.
     """
     values = list(values_in(json_in(body)))
-    steps = {path: _PATH_STEP.findall(path) for path, _ in values}
+    names_in = {path: _PATH_STEP.findall(path) for path, _ in values}
     candidates = [(path, value) for path, value in values if _fits_kind(value, kind)]
-    candidates = [(path, value) for path, value in candidates if not {"error", "errors"}.intersection(steps[path])]
+    candidates = [(path, value) for path, value in candidates if not {"error", "errors"}.intersection(names_in[path])]
     constants = constants_in(body, other_bodies)
     if kind in {Kind.CLASSIFIER, Kind.IMAGE_CLASSIFIER}:
         constants = {path: value for path, value in constants.items() if not _ANSWER_NAME.search(last_name(path))}
         candidates = [(_class_expression(path, value), value) for path, value in candidates]
     else:  # labels may have a name of metadata, as in {"type": "toxic"}; other answers do not
-        candidates = [(path, value) for path, value in candidates if not any(map(_METADATA.fullmatch, steps[path]))]
+        candidates = [(path, value) for path, value in candidates if not any(map(_METADATA.fullmatch, names_in[path]))]
     if kind is Kind.TRANSLATOR:
         candidates = [(path, value) for path, value in candidates if numbers_in(value)] or candidates
     ranking = sorted(candidates, key=lambda candidate: (candidate[0] in constants, _rank(*candidate)))
@@ -136,10 +136,11 @@ def _class_expression(path: str, value: object) -> str:
     if not isinstance(value, list):
         return path
     base, first_class = path.removeprefix("@"), value[0]
-    label, score = _key_in(first_class, _LABEL_NAMES, str), _key_in(first_class, _SCORE_NAMES, float)
-    if len(value) == 1 and first_class[score] < 1:
-        return f"{base}[0].{label}"  # only the likeliest class: the probabilities of other classes are unknown
-    return path if (label, score) == ("label", "score") else f"{base}[].{{label: {label}, score: {score}}}"
+    label_name, score_name = _key_in(first_class, _LABEL_NAMES, str), _key_in(first_class, _SCORE_NAMES, float)
+    if len(value) == 1 and first_class[score_name] < 1:
+        return f"{base}[0].{label_name}"  # only the likeliest class: the probabilities of other classes are unknown
+    is_usual = (label_name, score_name) == ("label", "score")
+    return path if is_usual else f"{base}[].{{label: {label_name}, score: {score_name}}}"
 
 
 def values_in(document: object) -> Iterator[tuple[str, Any]]:

@@ -82,8 +82,8 @@ def order_of(alone: Sequence[Any], together: Sequence[Any]) -> Order:
     # another order fits clearly better than the given one, by more than rounding, and well enough to be the true one
     if sum(own_distances) > CLEAR_FACTOR * best_sum + count * ROUNDING and best_sum <= count * CLOSE:
         return Order.CROSSED
-    largest_repeat_difference = max(own_distances, default=0.0)
-    if largest_repeat_difference > CLOSE:
+    largest_own_distance = max(own_distances, default=0.0)
+    if largest_own_distance > CLOSE:
         return Order.CHANGED
-    largest_difference = max((difference(first, second) for first, second in combinations(alone, 2)), default=0.0)
-    return Order.KEPT if largest_difference > CLEAR_FACTOR * largest_repeat_difference + ROUNDING else Order.UNSEEN
+    spread_alone = max((difference(answer, other) for answer, other in combinations(alone, 2)), default=0.0)
+    return Order.KEPT if spread_alone > CLEAR_FACTOR * largest_own_distance + ROUNDING else Order.UNSEEN  # all alike

@@ -64,8 +64,9 @@ class ModelExamination(Examination):
         self, adapter: Adapter, asks: Sequence[Ask], calls: Calls, rng: np.random.Generator | None = None
     ) -> None:
         super().__init__(adapter, calls)
-        self._draws_texts = rng is not None
+        self._draws_texts = rng is not None  # before a rating, which the service must not recognise
         self._sample_questions = SAMPLE_QUESTIONS if rng is None else worded_questions(rng)
+        # `RUNGS`: questions that a model can be rated by; `AUTHORED`: requests to an author for texts and images
         self._asks_of_kind = {kind: [ask for ask in asks if isinstance(ask, kind)] for kind in (*RUNGS, *AUTHORED)}
         self._retriable_failure: CallFailed | None = None
 
@@ -102,7 +103,7 @@ class ModelExamination(Examination):
         """Try all kinds of question; examine the model with the experiment's kind, or else with the best that works."""
         answer_of_kind: dict[type[Ask], tuple[Ask, Reply]] = {}
         failures: dict[type[Ask], Failure] = {}
-        for kind in RUNGS:
+        for kind in RUNGS:  # the best kind (score a text) first, then fill a gap, and choose an option
             ask, reply = await self._try_kind(kind)
             if reply.failure is None:
                 answer_of_kind[kind] = (ask, reply)
@@ -132,7 +133,7 @@ class ModelExamination(Examination):
 
     def _is_fatal(self, failure: CallFailed) -> bool:
         """Whether a failed call ends the examination; most retriable errors do not, as they may mean "unsupported"."""
-        if failure.code in HOPELESS or (failure.code in UNREACHABLE and self._latency_s is None):
+        if failure.code in HOPELESS or (failure.code in UNREACHABLE and self._latency_s is None):  # no answer yet
             return True
         if failure.retriable:
             self._retriable_failure = failure  # raised if no question is answered
@@ -151,8 +152,7 @@ class ModelExamination(Examination):
     async def _unanswered_error(self, failures: Mapping[type[Ask], Failure]) -> TargetUnfit:
         """Return the error for a model that answers no kind of question, with the reason for each."""
         reason = next((failure for failure in failures.values() if failure.code != "unsupported"), failures[Choose])
-        distinct_messages = dict.fromkeys(failure.message for failure in failures.values())
-        messages = "; ".join(distinct_messages)
+        messages = "; ".join(dict.fromkeys(failure.message for failure in failures.values()))  # each once
         writes = (await self._ask_alone(SAMPLE_PROMPT)).failure is None
         author_note = " (it does write: it can be the author of an experiment)" if writes else ""
         return TargetUnfit(

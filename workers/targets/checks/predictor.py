@@ -125,7 +125,7 @@ class PredictorExamination(Examination):
         self._questions = spread(samples.questions, adapter, MOST_ASKED)
         if not self._questions:
             raise ValueError("the check needs at least one question; got none")
-        self._hint = HINT if samples.ours else ""
+        self._hint = HINT if samples.ours else ""  # advice for a service that does not support our texts
 
     async def run(self) -> Capability:
         """Ask questions alone, one of them twice, then all in one call; see `Examination.run`."""

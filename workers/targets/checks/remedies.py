@@ -135,7 +135,7 @@ def remedy_for(failure: Failure, exchange: Exchange | None, target: Target, ask:
 def doubt_about(answer: object, exchange: Exchange | None, target: Target, ask: Ask) -> Remedy:
     """Return a suspected fault of an answer that could be parsed, and its remedy; both empty if there is none."""
     case = _Case(Failure("doubt", ""), exchange, target, ask)  # a placeholder, because the answer is no failure
-    if case.status == ACCEPTED and not target.settings.get("poll"):
+    if case.status == ACCEPTED and not target.settings.get("poll"):  # HTTP 202: the answer comes later
         return _polling_remedy(case)
     if not isinstance(ask, Translate):
         return Remedy("", "")
@@ -243,7 +243,7 @@ def _wrong_shape_remedy(case: _Case) -> Remedy:
         return case.remedy("undeclared")
     if not case.is_custom:
         return case.remedy("wrong-protocol")
-    if case.status == ACCEPTED and not case.target.settings.get("poll"):
+    if case.status == ACCEPTED and not case.target.settings.get("poll"):  # HTTP 202: the answer comes later
         return _polling_remedy(case)
     if re.match(rb'\s*\{\s*"errors?"\s*:\s*[{"\[][^\]]', case.body):  # an error that is not empty comes first
         return case.remedy("error-as-success")

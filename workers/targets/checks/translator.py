@@ -137,10 +137,10 @@ class TranslatorExamination(Examination):
         if translations is None:
             return None
         returned_numbers = list(map(numbers_in, translations))
-        pairs = list(zip(numbers, returned_numbers, strict=True))
-        if all(expected in returned for expected, returned in pairs):
+        number_pairs = list(zip(numbers, returned_numbers, strict=True))
+        if all(expected in returned for expected, returned in number_pairs):
             return True
-        if any((set(numbers) - {expected}) & returned for expected, returned in pairs):
+        if any((set(numbers) - {expected}) & returned for expected, returned in number_pairs):
             message = f"{text_count} texts in one call came back in another order"
             raise TargetUnfit("out-of-order", message, MEND_ARRAYS)
         self._notes.append("the numbers did not survive, so the order of several texts could not be checked")
@@ -149,8 +149,8 @@ class TranslatorExamination(Examination):
     async def _length_limit(self, translation: str) -> int | None:
         """Translate a text of many sentences; return the text's length if the service refuses it, else ``None``.
 
-        Raise `TargetUnfit` if the translation's end is missing. `translation` is that of the first sentence; as the
-        long text begins with another one, it gets the same answer only if all texts do.
+        Raise `TargetUnfit` if the translation's end is missing. `translation` is that of the first sentence, with which
+        the long text ends: the long text gets the same answer only if all texts do.
         """
         sentences = [*self._sentences[1:], self._sentences[0]]
         text = " ".join(sentence_text for _, sentence_text in sentences)
@@ -192,7 +192,7 @@ class TranslatorExamination(Examination):
 def sentences_in(source: str, count: int, rng: np.random.Generator | None = None) -> list[tuple[int, str]]:
     """Return `count` numbers, each with a sentence in `source` that contains it; without `rng`, always the same."""
     if rng is None and source == "en":
-        numbers = range(FIRST, FIRST + STEP * count, STEP)
+        numbers = range(FIRST, FIRST + STEP * count, STEP)  # of three digits, so that no service adds a separator
         return [(number, f"The house has the number {number}.") for number in numbers]
     return numbered_sentences(count, rng or generator(0), source)
 

@@ -196,7 +196,7 @@ def _class_of(answer: Any, labels: Sequence[str]) -> tuple[str | None, JsonObjec
             return label, None if scores is None else _scores_of(scores, labels)
         case {"scores": scores, **other_members} if not other_members:
             return None, _scores_of(scores, labels)
-        # [1] of the labels "1" and "0" is the label "1", or says that "0" is certain
+        # with the labels "1" and "0", [1] may be the label "1" or the probability 1 of the second label, "0"
         case [int() | float() | str()] if len(labels) == 2 and _names_other_label(number_of(answer), labels):
             raise Misread("gave a list of one label, which may also be a probability; return the label without a list")
         case list() | dict():

@@ -93,7 +93,7 @@ def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
     Engines write tokens verbatim, without spaces, or with a special character for a space. A character outside
     ASCII may be split over several tokens.
     """
-    for normalise in (str, _without_blanks):
+    for normalise in (str, _without_blanks):  # verbatim, then without spaces
         if (span := _span_of_spelling(tokens, prompt, normalise)) is not None:
             start, end = span
             # all tokens of such an echo are the prompt's, so blank ones at the end are part of it
@@ -102,7 +102,7 @@ def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
     if (token_count := _count_by_offsets(echo, prompt)) is not None:
         return 0, token_count
     if echo.prompt_only and _has_enough_ascii(prompt):
-        for start in range(MAX_EXTRA + 1):
+        for start in range(MAX_EXTRA + 1):  # extra tokens before the prompt, such as a start-of-text token
             if "".join(map(_ascii_characters, tokens[start:])) == _ascii_characters(prompt):
                 return start, len(tokens)
     raise NotEchoed("returned tokens that do not spell the prompt")
@@ -111,7 +111,7 @@ def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
 def _span_of_spelling(tokens: Sequence[str], prompt: str, normalise: Callable[[str], str]) -> tuple[int, int] | None:
     """Return the start and the end of the tokens that spell the prompt, both normalised; ``None`` if no tokens do."""
     expected = normalise(prompt)
-    for start in range(MAX_EXTRA + 1):
+    for start in range(MAX_EXTRA + 1):  # extra tokens before the prompt, such as a start-of-text token
         length = 0
         for end, token in enumerate(map(normalise, tokens[start:]), start + 1):
             length += len(token)
@@ -133,14 +133,14 @@ def _count_by_offsets(echo: Echo, prompt: str) -> int | None:
         return None
     token_count = sum(1 for offset in offsets if int(offset) < len(prompt))
     bounds = [*offsets, len(text)][: token_count + 1]  # a token ends where the next one starts
-    texts = [_ascii_characters(text[start:end]) for start, end in pairwise(bounds)]
+    slices = [_ascii_characters(text[start:end]) for start, end in pairwise(bounds)]
     tokens = [_ascii_characters(str(token)) for token in echo.tokens[:token_count]]
     # a start-of-text token is no part of the text, so the token after it has the same offset
-    extra_count = next((count for count in range(MAX_EXTRA + 1) if count == token_count or texts[count]), MAX_EXTRA)
-    pairs = list(zip(texts[extra_count:], tokens[extra_count:], strict=True))
+    extra_count = next((count for count in range(MAX_EXTRA + 1) if count == token_count or slices[count]), MAX_EXTRA)
+    pairs = list(zip(slices[extra_count:], tokens[extra_count:], strict=True))
     equal_texts = [expected for expected, token in pairs if expected == token]
     differing_tokens = [token for expected, token in pairs if expected not in ("", token)]  # "": no ASCII
-    if not all(token.startswith(BYTES_PREFIX) for token in differing_tokens):  # parts of a character differ always
+    if not all(token.startswith(BYTES_PREFIX) for token in differing_tokens):  # bytes of a part of a character
         return None
     # enough of the prompt must be spelt by tokens that could be compared
     return token_count if len("".join(equal_texts)) >= ENOUGH_ASCII * len(_ascii_characters(prompt)) else None

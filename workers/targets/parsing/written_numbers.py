@@ -75,19 +75,19 @@ def numbers_by_form(text: str) -> dict[NumberForm, float]:
 def units_in(text: str) -> Units:
     """Return the pattern of the unit that a text names or, of several, asks for, by kind of unit, such as ``time``.
 
-    The pattern is empty if it asks for none of several as "in months" and "how many months" do.
+    The pattern is empty if a text names several units and asks for none (as "in months" and "how many months" do).
     """
     units_of_kind = {}
     for kind, patterns in read_table("answers")["units"].items():
         units = [unit for unit in patterns if re.search(f"(?i){_UNIT.format(unit)}", text)]
         asked_units = [unit for unit in units if re.search(_ASKED + _UNIT.format(unit), text)]
-        if units:
+        if units:  # without a clear unit, an empty pattern
             (units_of_kind[kind],) = units if len(units) == 1 else asked_units if len(asked_units) == 1 else [""]
     return units_of_kind
 
 
 def keeps_units(text: str, settled_units: Units) -> bool:
-    """Return whether a number is written in the units of those before it; its own are settled for kinds without one."""
+    """Return whether a text has the `settled_units` of earlier texts; if so, add its units of other kinds to them."""
     units = units_in(normalise_answer(text))
     fits = units.items() <= (units | settled_units).items()
     settled_units |= units if fits else {}

@@ -77,7 +77,7 @@ def events_of(response: Response) -> list[Any]:
 
 
 def refuse_events(response: Response) -> None:
-    """Raise `Misread` for server-sent events, whose frames are no answer if the body is read as text."""
+    """Raise `Misread` for a stream of server-sent events, which is no answer where the body is read as text."""
     lines = [line for line in _LINE_END.split(response.text) if line.strip()]
     has_data = any(line.startswith("data:") for line in lines)
     is_event_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
@@ -110,8 +110,8 @@ def rescale(answer: Any, scale: tuple[float, float]) -> Any:
         case list():
             return [rescale(member, scale) for member in answer]
         case _:
-            labels = {"label", "labels"}
-            return {name: member if name in labels else rescale(member, scale) for name, member in answer.items()}
+            label_members = {"label", "labels"}
+            return {name: value if name in label_members else rescale(value, scale) for name, value in answer.items()}
 
 
 CODE_STYLES: Mapping[str, Callable[[str], str]] = {"639-1": str, "639-3": three_letters, "name": name_with_code}
@@ -257,15 +257,15 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             refuse_events(response)
             return [response.text.strip()]
         bodies = events_of(response) if settings.response == "events" else [json_of(response)]
-        end_expression = Expression(settings.ended) if settings.ended else None
+        expression = Expression(settings.ended) if settings.ended else None
         # a batch of one question may have its reason in a list
-        reasons = [only_member(evaluate(end_expression, body, origin, "ended")) for body in bodies if end_expression]
-        if settings.ended and (reply := self._unfinished_failure(reasons, asks, origin)):
+        end_reasons = [only_member(evaluate(expression, body, origin, "ended")) for body in bodies if expression]
+        if settings.ended and (reply := self._unfinished_failure(end_reasons, asks, origin)):
             return [reply] * len(asks)
         outputs = [evaluate(self._output, body, origin) for body in bodies]
         texts = [output for output in outputs if isinstance(output, str)]
         answer = outputs[0] if settings.response == "json" else "".join(texts) if texts else None
-        is_cut = isinstance(asks[0], Choose) and any(reason in settings.ended_cut for reason in reasons)
+        is_cut = isinstance(asks[0], Choose) and any(reason in settings.ended_cut for reason in end_reasons)
         if answer is None and not is_cut:
             message = f"the output expression {settings.output!r} finds nothing in the answer of {origin}"
             raise CallFailed("wrong-shape", f"{message} (HTTP {response.status}); `assay probe` shows the answer")
@@ -280,13 +280,13 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         indices = evaluate(Expression(settings.index), bodies[0], origin, "index")
         return in_question_order(answers, indices, len(asks), origin)
 
-    def _unfinished_failure(self, reasons: Sequence[Any], asks: Sequence[Ask], origin: str) -> Reply | None:
+    def _unfinished_failure(self, end_reasons: Sequence[Any], asks: Sequence[Ask], origin: str) -> Reply | None:
         """Return a failure if a model declined to answer, or if its text was cut and is no choice; else ``None``."""
-        if self.settings.response == "events" and all(reason is None for reason in reasons):
+        if self.settings.response == "events" and all(reason is None for reason in end_reasons):
             raise Misread("ended its stream before its text", "truncated")
-        if any(reason in self.settings.ended_declined for reason in reasons):  # end reasons by which a model refuses
+        if any(reason in self.settings.ended_declined for reason in end_reasons):  # the model refuses
             return ModelFault("chose not to answer", "declined").reply(origin)
-        if not isinstance(asks[0], Choose) and any(reason in self.settings.ended_cut for reason in reasons):
+        if not isinstance(asks[0], Choose) and any(reason in self.settings.ended_cut for reason in end_reasons):
             return ModelFault("stopped at its token limit", "cut-short").reply(origin)  # a choice may have its letter
         return None
 

@@ -227,16 +227,16 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             names = (text_name, row_name, *DOCUMENT_NAMES, *index_names, *LANGUAGE_NAMES, *MODEL_NAMES, *IMAGE_NAMES)
             used_names |= check_placeholders(self.body, names, "body")
         if used_names & {*DOCUMENT_NAMES}:  # the question is two documents
-            self._check_comparison(used_names, single_names={text_name, row_name})
+            self._check_comparison(used_names, other_questions={text_name, row_name})
         elif not used_names & {text_name, row_name, "image_b64"}:
             message = f"{{{text_name}}} or {{{row_name}}} is missing, so that the question would not be sent"
             raise SpecificationError(message, "body")
         self._check_call_size({text_name, row_name, "image_b64", *DOCUMENT_NAMES})
         self._check_body(text_name, row_name)
 
-    def _check_comparison(self, used_names: set[str], single_names: set[str]) -> None:
-        """Validate that both documents are sent, without other questions (`single_names`), and the number of labels."""
-        if not used_names >= {*DOCUMENT_NAMES} or used_names & single_names:
+    def _check_comparison(self, used_names: set[str], other_questions: set[str]) -> None:
+        """Validate that both documents are sent, without placeholders of `other_questions`, and the count of labels."""
+        if not used_names >= {*DOCUMENT_NAMES} or used_names & other_questions:
             raise SpecificationError("two documents to compare are sent as {first} and {second}, both, alone", "body")
         if len(self.labels) > len(COMPARED):
             limit = f"give at most three labels, not {len(self.labels)}"

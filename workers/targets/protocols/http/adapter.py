@@ -130,7 +130,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         self.batch_limit: int = getattr(settings, "batch_maximum", 1)
         self._question_types = cast("tuple[type[A], ...]", QUESTIONS[target.kind])
         self._credentials, self._egress = None, egress
-        self._settled_units: dict[str, str] = {}  # shared by the copies of an examination
+        self._settled_units: dict[str, str] = {}  # units of numbers, by kind; an examination's copies share them
         if (secret := target.secret) is not None:
             self._credentials = Credentials(self._auth(), secret, target.base_url, egress, target.limits.timeout_s)
             self._egress = self._credentials.egress

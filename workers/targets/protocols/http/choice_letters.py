@@ -135,13 +135,13 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     "neither" or refuses to choose is not a choice.
     """
     text = normalise_answer(without_thoughts(answer)).strip()
-    if len(text) > LONGEST_CHOICE or compiled("any", "struck").search(text):
+    if len(text) > LONGEST_CHOICE or compiled("any", "struck").search(text):  # struck: crossed out
         return None
-    text = fence[1] if (fence := FENCE.match(text)) else text
+    text = fence[1] if (fence := FENCE.match(text)) else text  # the text in a code fence
     if (choice := _choice_in_json(text)) is not None:
         return letter_in(choice, options) if choice.strip() != text else None  # no endless recursion
     words = _words_of(text).casefold()
-    is_plain = _ODD_SIGNS.search(_without_options(text, options)) is None
+    is_plain = _ODD_SIGNS.search(_without_options(text, options)) is None  # no sign that may reject, such as "❌"
     equal_options = [index for index, option in enumerate(options) if _words_of(option).casefold() == words]
     if is_plain and equal_options:
         return equal_options[0] if len(equal_options) == 1 else None
@@ -154,7 +154,7 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     if refuses_in_words(text_outside):
         return None
     indices = _letters_on_own_line(text, options)
-    if indices is None:
+    if indices is None:  # without a letter on its own line; an option that is named alone must also be affirmed
         indices = set() if text.endswith("?") or _is_denial(text_outside) else _mentioned_options(text, options)
         indices = {index for index in indices if len(indices) > 1 or _is_affirmed(text, text_outside, options, index)}
     unknown_options = {index for index, option in enumerate(options) if _UNKNOWN.fullmatch(_words_to_match(option))}
@@ -173,14 +173,14 @@ def _letters_on_own_line(text: str, options: Sequence[str]) -> set[int] | None:
     text = re.sub(r"(?<=[\w:])[ \t]*\n\s*(?=[a-zà-ÿ]|[A-Z]\W*\Z)|(?<=:)[ \t]*\n\s*", " ", text)  # joins split sentences
     lines = [line for line in text.splitlines() if line.strip()]
     letter_indices = [_letter_of_line(line, len(options)) for line in lines]
-    if len(lines) < 2 or letter_indices[0] is letter_indices[-1] is None:
+    if len(lines) < 2 or (letter_indices[0] is None and letter_indices[-1] is None):
         return None
     letters = {match[0] for match in _SINGLE_CAPITAL.finditer(text) if not _is_article(text, match)}
     is_withdrawn = bool(_CORRECTION.search(text) or (len(letters) == 1 and _REJECTION.search(text)))
     verdicts = [line for line in lines if len(line.split()) <= MAX_VERDICT_WORDS]
     is_denied = any(negates(verdict) or _ODD_SIGNS.search(verdict) for verdict in verdicts)
     last_lines = zip(lines[-MOST_LINES:], letter_indices[-MOST_LINES:], strict=True)
-    # "A. She is a nurse." repeats the question
+    # "A. She is a nurse." repeats the question; a short line may lack a word, as "first" does for "first sentence"
     claims = {line for line, index in last_lines if index is None and not _LEADING_LETTER.match(line)}
     claims |= {form.format(_words_of(line)) for line in claims & {*verdicts} for form in ("Option {}", "{} sentence")}
     other_choices = {letter_in(claim, options) for claim in claims} - {None}
@@ -197,7 +197,7 @@ def _letter_of_line(line: str, count: int) -> int | None:
 
 
 def _is_denial(text: str) -> bool:
-    """Return whether a text denies the option that it names; in a long reason for it, only a retraction counts."""
+    """Return whether a text (… for words of options) denies its option; in a long reason, only a retraction counts."""
     lead = _LEADING_LETTER.match(text)
     verdict = text[lead.end() :] if lead else text
     has_reason = (
@@ -210,13 +210,13 @@ def _is_affirmed(text: str, text_outside: str, options: Sequence[str], index: in
     """Return whether a text chooses the only option that it names (`index`), rather than reject or only mention it."""
     if negates(options[index]) and re.match(rf"\W*{re.escape(options[index])}\s*[,.;:!]", text, re.IGNORECASE):
         return True  # "No, she lacks experience."
-    ordinals = "|".join(_ORDINALS[index::2]) if index < 2 else "(?!)"  # matches nothing
-    positions = (
+    ordinals = "|".join(_ORDINALS[index::2]) if index < 2 else "(?!)"  # "first", "former"; (?!) matches nothing
+    names_of_option = (
         rf"(?-i:{_EDGE}{LETTERS[index]}{_END}(?!-\w|{_NOUN_AFTER.pattern}))|(?:{ordinals})(?:\s+{_NOUNS})?"
         rf"|{_EDGE}{LETTERS[index]}(?=[\W_]{{0,9}}(?:\Z|[.),:]))|{_NOUNS}\s+(?:no\.?\s*|number\s+)?{index + 1}{_END}"
     )
     outside = _without_options(text_outside, options[index : index + 1], re.IGNORECASE)
-    outside = re.sub(positions, "①", outside.replace(" … ", "…"), flags=re.IGNORECASE)  # ①: this option
+    outside = re.sub(names_of_option, "①", outside.replace(" … ", "…"), flags=re.IGNORECASE)  # ①: this option
     outside = re.sub(r"([\W_])\1{3,}", r"\1\1\1", outside)  # long runs of a sign, which would be slow to match
     return _REJECTION.search(outside) is None and _AFFIRMED.fullmatch(outside) is not None
 

@@ -62,9 +62,9 @@ class Decider(Adapter):
         self._models = [_with_system(model_adapter, decision, system) for system in systems]
         number_setting = getattr(model_adapter.settings, "number", None)  # a form of numbers, or "label", which is none
         self._number_form = number_setting if number_setting in FORMS else None
-        self._settled_units = units_in(decision.prompt)  # shared by the copies, as is the reading
+        self._settled_units = units_in(decision.prompt)  # by kind, such as time; shared by the copies
         self.calls: list[DecisionCall] | None = None  # a probe sets a list, in which calls are then recorded
-        # at most one, set by `_decide_case`; a list, because examinations copy the adapter, and the copies share it
+        # at most one way to ask and read, set by `_decide_case`; a list, because copies made by examinations share it
         self._settled_reading: list[Reading] = list(decision.readings) if len(decision.readings) == 1 else []
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
@@ -73,7 +73,7 @@ class Decider(Adapter):
         return [await self._decide_case(ask, idempotency_key) for ask in questions_for(questions, asks)]
 
     async def _decide_case(self, ask: Any, key: str | None) -> Reply:
-        """Ask about a case with the `Reading` that worked before, or try all readings until an answer can be read."""
+        """Ask about a case in the `Reading` (way to ask and read) that worked before, or try all until one works."""
         question = self.decision.question(ask.given)
         if question is None:
             cause = "its slots are the columns of a record, and the case lacks one"
@@ -86,7 +86,7 @@ class Decider(Adapter):
             if reply.failure is None:
                 self._settled_reading[:] = [reading]
                 return reply
-            if reply.failure.code not in UNSETTLED:
+            if reply.failure.code not in UNSETTLED:  # it would fail in all readings
                 return reply
         return reply
 
@@ -99,8 +99,8 @@ class Decider(Adapter):
             reply = await self._ask_model(model, prompt, reading, None if key is None else f"{key}-{index}")
             if reply.failure is not None or self.decision.range is not None:  # a number has one system prompt
                 return reply
-            names = self.decision.output_names(index)
-            scores |= {names[label]: score for label, score in reply.value.items()}
+            name_of_label = self.decision.output_names(index)
+            scores |= {name_of_label[label]: score for label, score in reply.value.items()}
         return Reply({"label": None, "scores": scores})
 
     async def _ask_model(self, model: HttpAdapter[Any, Any], prompt: str, reading: Reading, key: str | None) -> Reply:

@@ -85,10 +85,10 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
     text = _unwrap_decision(text)
     if (full_label := whole_label(text, labels)) is not None:
         return full_label
-    if text.endswith("?") or compiled("any", "struck").search(text):
+    if text.endswith("?") or compiled("any", "struck").search(text):  # struck: crossed out
         return None
     leading_labels = _leading_labels(text, labels)
-    is_crossed = compiled("any", "crosses").search(text.split("\n")[0 if leading_labels else -1])  # label's line
+    is_crossed = compiled("any", "crosses").search(text.split("\n")[0 if leading_labels else -1])  # where a label is
     crossed_out = {label for label in labels if is_crossed and not _is_negative(label)}  # "❌ no" is still "no"
     if len(leading_labels) == 1:
         label, text_after = leading_labels[0]
@@ -103,7 +103,7 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
     # the verb is "to be" in several languages: "My decision is: yes"
     cue_pattern = rf"(\b{_CUE}\W+(?:(?:is|would\s+be|es|ist|est|è|é)\W+)?){label_pattern}[\W_]*\Z"
     final_label = re.search(cue_pattern, text, re.IGNORECASE)
-    if final_label is None or _has_sign(mentioned_labels[0], final_label[1]):
+    if final_label is None or _has_sign(mentioned_labels[0], final_label[1]):  # such as ">" before a number
         return None
     text_before = text[: final_label.start()]
     is_reported = _REPORTED.search(re.split(r"[.!?:\n]", text_before)[-1])  # such as "they hope my answer is yes"
@@ -167,9 +167,9 @@ def may_go_on(answer: str, labels: Sequence[str]) -> bool:
 
 def _unwrap_decision(text: str) -> str:
     r"""Return the decision that JSON, ``\boxed{…}`` or a tag such as ``<answer>`` wraps; else the text."""
-    decisions = {(match[1] or match[3]).strip(): match.end() for match in _WRAPPED.finditer(text)}  # in boxes or tags
-    if len(decisions) == 1 and not re.search(r"\w", text[max(decisions.values()) :]):
-        return str(next(iter(decisions)))
+    end_of_decision = {(match[1] or match[3]).strip(): match.end() for match in _WRAPPED.finditer(text)}  # boxes, tags
+    if len(end_of_decision) == 1 and not re.search(r"\w", text[max(end_of_decision.values()) :]):
+        return str(next(iter(end_of_decision)))
     document = json_in(text)
     answers = answers_of_json(document, _DECISION_KEYS) if isinstance(document, dict) else []
     return str(answers[0]) if len(answers) == 1 and isinstance(answers[0], str | int | float) else text
@@ -184,7 +184,7 @@ def option_in(answer: str, options: Sequence[str]) -> str | None:
     after_letter = _LETTER_BEFORE.sub("", text, count=1)
     label = label_in(after_letter, options)
     if after_letter != text and label is not None:
-        answer = text.removesuffix(after_letter)  # the letter alone: words of an option ("no") deny nothing
+        answer = text.removesuffix(after_letter)  # only the letter: an option "no" after it does not deny it
     choice = letter_in(answer, ("",) * len(options))  # options without words, so that only letters are read
     if choice is None:
         return label_in(answer, options)
@@ -224,11 +224,11 @@ def number_in(
     low, high = bounds
     text = _unwrap_decision(normalise_answer(without_thoughts(answer)).strip())
     text = re.sub(r"(?<![\d*`_#])[*`_#]+|[*`_#]++(?!\d)", "", text).strip()  # but not within "10**2"
-    if match := _EXPLAINED.match(text):
+    if match := _EXPLAINED.match(text):  # a number with a reason
         reason = text[match.end(1) :]
         is_taken_back = _OTHER_NUMBER.search(reason) or _REFUSAL.search(reason) or refuses_in_words(reason)
         text = text if is_taken_back else match[1]
-    text = _BEFORE_NUMBER.sub("", text)
+    text = _BEFORE_NUMBER.sub("", text)  # such as a heading, or "about"
     if "‰" in text or (high <= 1 and re.search(r"%|percent|prozent", text, re.IGNORECASE)):
         return None  # 1 % is not 1
     if (scale := _NUMBER_ON_SCALE.fullmatch(text)) and high >= LEAST_SCALE and float(scale[2]) == high:

@@ -78,8 +78,8 @@ def parse_look(answer: object, labels: Sequence[str]) -> JsonObject:
             raise Misread(message, UNKNOWN_LABEL)
         answer = dict(zip(labels, answer, strict=True))
     match answer:
-        case {"label": label, "confidence": share} | {"label": label, "score": share} if len(answer) == 2:
-            answer = {"label": label if 0.5 < finite_number(share, "confidence") <= 1 else None}
+        case {"label": label, "confidence": confidence} | {"label": label, "score": confidence} if len(answer) == 2:
+            answer = {"label": label if 0.5 < finite_number(confidence, "confidence") <= 1 else None}
     classification = parse_classes(answer)
     if classification["scores"] is None:
         return {"scores": None, "text": parse_words(classification["label"])}

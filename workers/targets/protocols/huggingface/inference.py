@@ -215,7 +215,7 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
             if isinstance(ask, Choose) and isinstance(text, str):
                 text = first_line(text)
             return [ModelOutput(text)]  # parsed later, as that of every language model
-        # a `Reply`, because a model's text has no probability
+        # parsed already, because a `ModelOutput` has a text but no probability
         return [reply_of(lambda: {"probability": self._probability(answer, ask.word)}, response.origin)]
 
     def _probability(self, answer: object, word: str) -> float:

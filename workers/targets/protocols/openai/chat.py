@@ -197,7 +197,7 @@ def unwrap_translation(answer: str, question: str) -> str:
     closing = _QUOTES.get(answer[:1])
     if closing is None or len(answer) < 2 or not answer.endswith(closing) or question.strip()[:1] in _QUOTES:
         return answer
-    translation = answer[1:-1]  # unless it holds further marks of this kind
+    translation = answer[1:-1]  # kept whole if it holds further marks: these may be two quotations
     return answer if answer[0] in translation or closing in translation else translation.strip()
 
 
