@@ -158,6 +158,7 @@ class Api:
         return ForwardedResponse(self._request.app, self._scope("GET", path, query, headers))
 
     def _scope(self, method: str, path: str, query: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
+        """Return the ASGI scope of a request to the API, made within this process for the page's caller."""
         page_scope = self._request.scope
         nonempty = {name: value for name, value in query.items() if value not in (None, "", [], False)}
         texts = {name: "true" if value is True else value for name, value in nonempty.items()}

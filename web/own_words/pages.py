@@ -150,7 +150,7 @@ async def _create_corpus(
     words = specification["words"]
     if kind == "language-model":
         term_count = sum(len(words.get(field, ())) for field in ("first_terms", "second_terms", "neutral"))
-        # frames that fit any word exist in English
+        # frames (sentences with gaps for words) that fit any word exist in English
         has_frames = words.get("frames") or specification["language"].partition("-")[0] == "en"
         body = {
             "name": name,

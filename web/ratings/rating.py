@@ -132,9 +132,10 @@ MENTIONS = {"explicit": "in words", "name": "by first names"}
 
 
 async def ratings_by_mention(visit: Visit, rating: Rating) -> list[JsonObject]:
-    """Return rows of this rating and the newest of the same decision that mentions people differently; ``[]`` if none.
+    """Return rows of this rating and the newest of the same decision with the other of `MENTIONS`; ``[]`` if none.
 
-    `effects` has the effect of the attribute by component, `ratios` the lowest impact ratio by component.
+    A mention is how the cases state a person's group. Of a row, `effects` has the effect of the attribute by component,
+    `ratios` the lowest impact ratio by component.
     """
     decision_and_mention = _decision_and_mention(rating.document)
     if decision_and_mention is None:

@@ -94,7 +94,7 @@ def history_charts(entries: Iterable[Json]) -> Iterator[JsonObject]:
         if entry["withdrawn"] is None:
             series.setdefault((entry["method"], entry["attribute"]), []).append(entry)
     for (method, attribute), series_entries in series.items():
-        chances = [(entry["probabilities"] or {}).get(entry["letter"]) for entry in series_entries]
+        chances = [(entry["probabilities"] or {}).get(entry["letter"]) for entry in series_entries]  # of the letters
         points = [{**entry, "methodology": entry["methodology"]["version"]} for entry in series_entries]
         if svg := line_of(points, map(EffectDocument, chances), "probability of the letter", f"{method}-{attribute}"):
             yield {

@@ -126,9 +126,9 @@ async def _begin_account_session(visit: Visit, provider: Provider) -> Response:
         raise Problem("sign-in-failed", f"the provider answered: {visit.query('error', 'nothing')[:80]}")
     claims = await provider.claims(attempt, code)
     subject = str(claims["sub"])[:MAX_SUBJECT_CHARACTERS]
-    for rule_mark, rule in provider.rules.items():
+    for rule_id, rule in provider.rules.items():
         if rule.holds(claims):
             log.info("person signed in", subject=subject, tenant=rule.tenant, scopes=rule.scopes)
-            return await start_session(visit, next_page, rule=rule_mark, subject=subject)
+            return await start_session(visit, next_page, rule=rule_id, subject=subject)
     log.warning("person without a rule", subject=subject, claims=sorted(claims)[:MOST_NAMES])
     raise Problem("no-access", f"no rule of this agency applies to the account {subject!r}")

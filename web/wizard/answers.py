@@ -97,6 +97,7 @@ async def _answers_of(api: Api, source_id: str, request: Mapping[str, Any], targ
         **{name: (request.get(name) or {}).get("id") or "" for name in ("author", "judge")},
     }
     material = await material_for(api, {**texts, "earlier": ""})  # without `copied`, which only shown pages need
+    # for a model that decides: the decision, and how a case mentions its group
     case_fields = [field for field in material.shown_first if field.name.startswith("experiment.")]
     fields_and_values = (
         (material.settings, target.get("settings") or {}),

@@ -92,8 +92,8 @@ async def go_on(visit: Visit) -> Response:
         return await _send_request(visit, state)
     _, errors = request_of(state)
     refused_state = state.with_errors(errors)
-    is_allowed = _earliest_wrong_step(refused_state, action) == action
-    return await _go_to_step(visit, state if is_allowed else refused_state, action)
+    are_earlier_steps_valid = _earliest_wrong_step(refused_state, action) == action
+    return await _go_to_step(visit, state if are_earlier_steps_valid else refused_state, action)
 
 
 async def _read_draft(visit: Visit) -> JsonObject:
@@ -154,10 +154,11 @@ async def _send_request(visit: Visit, state: WizardState) -> Response:
     body, errors = request_of(state)
     if errors:
         return await _go_to_step(visit, state.with_errors(errors), "confirm")
-    mark = service_of(visit.request).vault.mark(f"{visit.path('draft_id')} {json.dumps(body, sort_keys=True)}")
+    request_text = f"{visit.path('draft_id')} {json.dumps(body, sort_keys=True)}"
+    idempotency_key = service_of(visit.request).vault.mark(request_text)
     for _ in range(MOST_WAITS):
         try:
-            answer = await visit.api.ask("POST", "/v1/jobs", body=body, headers={"idempotency-key": mark})
+            answer = await visit.api.ask("POST", "/v1/jobs", body=body, headers={"idempotency-key": idempotency_key})
             return visit.redirect(f"/jobs/{answer.document['id']}")
         except Refused as error:
             if error.code != "idempotency-in-flight":

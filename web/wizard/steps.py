@@ -75,7 +75,7 @@ async def _what_context(state: WizardState) -> dict[str, Any]:
     attribute = fields.get("attribute")
     if attribute and attribute.default is None and attribute.options and not answers["experiment.attribute"]:
         answers["experiment.attribute"], _ = attribute.options[0]
-    if state.material.shown_first:  # the cases are those of the decision that the service makes
+    if state.material.shown_first:  # the form asks which decision the cases are for; by default, the one of the service
         answers.setdefault("experiment.texts.decision", answers["settings.decision.name"])
     authors: list[Any] = []
     if fields.keys() & {"writing", "drawing"}:

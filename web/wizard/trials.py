@@ -92,4 +92,4 @@ async def plans_of(state: WizardState, probe: Mapping[str, Any] | None, *, all_s
         return {"factor": factor, "title": title, "chosen": factor == chosen_factor, "plan": answer}
 
     plans = await asyncio.gather(*(plan(*size) for size in sizes))
-    return [size for size in plans if size is not None]
+    return [size_plan for size_plan in plans if size_plan is not None]
