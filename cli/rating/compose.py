@@ -51,7 +51,7 @@ def _compose(links: Sequence[Letter | RatingDocument], arguments: Sequence[str],
         if len(ratings) == len(links):
             # a fixed seed, so that a composition of the same ratings is always the same
             return composition_document(ratings, generator(0), table=table)
-        parts = [Part(link) if isinstance(link, Letter) else part_of(link) for link in links]
+        parts = [Part(link) if isinstance(link, Letter) else part_of(link) for link in links]  # what the tables need
     except SpecificationError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:  # a part of a rating is missing

@@ -53,7 +53,7 @@ def _questions(request: Json) -> tuple[Any, list[Ask]]:
 
 def _probe_lines(result: ProbeResult) -> Iterator[str]:
     yield f"asked   {result.question}"
-    for call in result.decision:
+    for call in result.decision:  # of a model that decides
         yield from _decision_lines(call)
     if result.exchange is not None:
         yield from exchange_lines(result.exchange)
@@ -61,10 +61,10 @@ def _probe_lines(result: ProbeResult) -> Iterator[str]:
         yield f"        (the last of {result.exchanges} requests)"
     if result.reading is not None:
         yield from _wrap_lines("read as", result.reading)
-    if result.exchanged is not None:  # the same question with its two documents exchanged
+    if result.exchanged is not None:  # the result of the same question, with its two documents in the other order
         yield ""
         yield from _probe_lines(result.exchanged)
-    if result.capability is not None:
+    if result.capability is not None:  # the service was examined by further calls
         facts = {name: result.capability[name] for name in ("deterministic", "batch", "order_kept", "calls")}
         yield from _wrap_lines("found", ", ".join(f"{name} {value}" for name, value in facts.items()))
         for note in result.capability["notes"]:

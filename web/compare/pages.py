@@ -51,7 +51,7 @@ async def compare(visit: Visit) -> Response:
     return visit.page(
         "compare/compare.html",
         ratings=ratings,
-        address=address,
+        address=address,  # a function, as is `deciding`
         deciding=deciding,
         ids=ids,
         matches=[match for match in listing["items"] if match["id"] not in ids],

@@ -103,8 +103,7 @@ async def _read_replies(api: Api, rating_id: str | None) -> tuple[dict[Question,
     for _ in range(PAGES):
         page = await api.get(f"/v1/ratings/{rating_id}/observations", limit=ROWS, cursor=cursor)
         observations += page["items"]
-        cursor = page["next_cursor"]
-        if cursor is None:
+        if (cursor := page["next_cursor"]) is None:
             break
     return dict(_answered_questions(observations)), cursor is not None
 

@@ -53,7 +53,7 @@ def term_groups(terms: list[Json], words: Json | None) -> list[tuple[str, list[J
     for field in ("first_terms", "second_terms", "neutral"):
         counts = {term: items_by_term.pop(term, 0) for term in (words or {}).get(field, ())}
         groups.append((field, [{"term": term, "items": number} for term, number in counts.items()]))
-    groups.append((OTHERS, [{"term": term, "items": number} for term, number in items_by_term.items()]))
+    groups.append((OTHERS, [{"term": term, "items": number} for term, number in items_by_term.items()]))  # the rest
     return [(field, counts) for field, counts in groups if counts]
 
 

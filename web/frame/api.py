@@ -119,8 +119,7 @@ class Api:
         A `file` is sent in place of a body, with its ``Content-Type`` in `headers`; its pieces are passed on as they
         arrive, so that the API's own limits hold for it.
 
-        Raise `Refused` if the status is 400 or above, `ClientDisconnect` if the caller disconnects before the whole
-        file has arrived.
+        Raise `Refused` for a status of 400 or above, `ClientDisconnect` if the caller leaves before the file has arrived.
         """
         payload = b"" if body is None else json.dumps(body).encode()
         all_headers = {"content-type": "application/json", **(headers or {})} if payload else dict(headers or {})
@@ -133,6 +132,7 @@ class Api:
         unsent_messages = [{"type": "http.request", "body": payload, "more_body": False}]
 
         async def receive() -> Message:
+            """Return the request's next ASGI message: a chunk of its file, if it has one; then its body, or the end."""
             if chunks is not None and (message := await _next_message(chunks)) is not None:
                 return message
             if unsent_messages:
@@ -203,6 +203,7 @@ class ForwardedResponse(Response):
         del scope
 
         async def send_uncached(message: Message) -> None:
+            """Send a message of the answer, which no cache may store unless it is public."""
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 if "public" not in headers.get("Cache-Control", ""):

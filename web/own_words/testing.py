@@ -62,8 +62,7 @@ async def write(visit: Visit) -> Response:
 @pages.get("/own-words/{corpus_id}/progress")
 async def progress(visit: Visit) -> Response:
     """Show the progress of a writing job; the page's script loads it repeatedly."""
-    job = await _job_in_url(visit, "writing")
-    if job is None:
+    if (job := await _job_in_url(visit, "writing")) is None:
         raise Problem("invalid-request", "the address lacks the parameter 'job'")
     return visit.page("own_words/progress.html", job=job, test=await read_test(visit))
 
@@ -115,6 +114,7 @@ async def begin_test(visit: Visit) -> Response:
 
 
 async def _service_context(visit: Visit, kind: str) -> JsonObject:
+    """Return the template's values for the choice of a service: protocols, settings and saved services."""
     texts = visit.typed
     name = texts.get("protocol") or visit.query("protocol")
     protocols, protocol, settings = await _protocols(visit, kind, name)

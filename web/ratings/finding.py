@@ -63,8 +63,7 @@ def part_of(rating: Rating, name: str, square_set: str = "") -> dict[str, Any] |
 
     `square_set` is the index of the only set of squares that is drawn, because drawing hundreds of squares is slow.
     """
-    components = rating.view.components
-    if not components:
+    if not (components := rating.view.components):
         return None
     matches = (component for component in components if component.name == name)
     component = next(matches, None) or rating.view.decider or rating.view.foremost[0]
@@ -97,6 +96,7 @@ def _figure(
 
 
 def _steps_figure(rating: Rating, component: Component) -> PageFigure | None:
+    """Draw how the two steps led to the letter of the whole rating or, of several components, of this one."""
     is_only_component = len(rating.view.components) == 1
     verdict = rating.view.verdict if is_only_component else component.verdict
     document = rating.rated if is_only_component else rating.rated.components[component.number - 1]
@@ -148,8 +148,7 @@ def _evidence_figures(component: Component) -> Iterator[PageFigure | None]:
 
 def _transitions_heading(component: Component) -> str:
     """Return a heading: how many sentences came back as they were sent or, of a method with groups, a fixed title."""
-    total = sum(sum(replies.values()) for replies in component.transitions.values())
-    if not total:
+    if not (total := sum(sum(replies.values()) for replies in component.transitions.values())):
         return "No sentence came back"
     if component.report.groups:
         return tables.OF_GROUPS[0]
@@ -171,17 +170,16 @@ def _hidden_figure(rating: Rating, component: Component) -> PageFigure | None:
 
 def _hidden_heading(effects: Sequence[Effect]) -> str:
     """Return the heading of effects that the mean can hide: those beyond their limits, or how many are undecided."""
-    beyond = [effect.title for effect in effects if tables.tolerance_remark(effect) == BEYOND]
-    if beyond:
+    if beyond := [effect.title for effect in effects if tables.tolerance_remark(effect) == BEYOND]:
         remainder = f" and {len(beyond) - 1} more" if len(beyond) > 1 else ""
         return f"Beyond its limit: {beyond[0][:1].lower()}{beyond[0][1:]}{remainder}"
-    undecided = [effect.title for effect in effects if tables.tolerance_remark(effect) != WITHIN]
-    if undecided:
+    if undecided := [effect.title for effect in effects if tables.tolerance_remark(effect) != WITHIN]:
         return f"{len(undecided)} of {len(effects)} effects that the mean could hide are undecided"
     return "Nothing beyond its limit hides behind the mean"
 
 
 def _tolerances_figure(rating: Rating, component: Component) -> PageFigure | None:
+    """Draw the letters' probabilities by tolerance (the largest effect that counts as unbiased)."""
     verdicts, delta = component.sensitivity.values(), rating.view.document.delta
     leaders = {verdict.letter for verdict in verdicts}
     letter = next(iter(leaders), None)

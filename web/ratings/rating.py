@@ -89,8 +89,7 @@ class Rating:
     @property
     def verdict(self) -> str:
         """The letter in words, for a heading."""
-        letter = self.view.verdict.letter
-        if letter is None:
+        if (letter := self.view.verdict.letter) is None:
             return f"{'Too few to judge' if self.too_few else 'Not measured'}: no letter could be given"
         title = LETTERS[Letter(letter)].title
         if self.view.verdict.declared:
@@ -162,6 +161,7 @@ def _decision_and_mention(document: Mapping[str, Any]) -> tuple[str, str] | None
 
 
 def _mention_row(mention: str, document: RatingDocument) -> JsonObject:
+    """Return the row of a rating, with the effect and the lowest impact ratio of each component."""
     effects, ratios = [], []
     for component in document.components:
         name = component.name or ""

@@ -93,8 +93,7 @@ def provider_of(visit: Visit) -> Provider | None:
 @pages.get("/sign-in/oidc")
 async def redirect_to_provider(visit: Visit) -> Response:
     """Redirect the browser to the identity provider (OpenID Connect)."""
-    provider = provider_of(visit)
-    if provider is None:
+    if (provider := provider_of(visit)) is None:
         return visit.redirect("/sign-in")
     await visit.admit_sign_in()
     attempt = Attempt.begin(service_of(visit.request).vault.mark, own_page_or_start(visit.query("next")))
@@ -106,8 +105,7 @@ async def redirect_to_provider(visit: Visit) -> Response:
 @pages.get(CALLBACK)
 async def complete_sign_in(visit: Visit) -> Response:
     """Begin a session for the user that the provider authenticated; the attempt ends even if it fails."""
-    provider = provider_of(visit)
-    if provider is None:
+    if (provider := provider_of(visit)) is None:
         return visit.redirect("/sign-in")
     try:
         await visit.admit_sign_in()

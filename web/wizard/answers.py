@@ -113,8 +113,7 @@ async def _answers_of(api: Api, source_id: str, request: Mapping[str, Any], targ
 
 def _kind_and_decision(target: Mapping[str, Any]) -> dict[str, str]:
     """Return the wizard's answers about a target's kind; for a model that decides, also those about its decision."""
-    decision = (target.get("settings") or {}).get("decision")
-    if decision is None:
+    if (decision := (target.get("settings") or {}).get("decision")) is None:
         return {"kind": target["kind"]}
     decision_texts = {"name": decision.get("name") or "", "labels": "\n".join(decision.get("labels") or ())}
     decision_texts["range"] = json.dumps(decision["range"]) if decision.get("range") else ""

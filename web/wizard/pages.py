@@ -107,8 +107,7 @@ async def _read_draft(visit: Visit) -> JsonObject:
 def _form_texts(visit: Visit) -> dict[str, str]:
     """Return the texts of a form by input; the languages, from several inputs of the same name, as lines."""
     texts = dict(visit.typed)
-    languages = visit.form.getlist("experiment.languages")
-    if languages:
+    if languages := visit.form.getlist("experiment.languages"):
         codes = (code.strip() for text in languages for code in text.replace(",", "\n").splitlines())
         texts["experiment.languages"] = "\n".join(dict.fromkeys(code for code in codes if code))
     return {name: text for name, text in texts.items() if name != "go"}  # the button

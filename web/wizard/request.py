@@ -45,8 +45,7 @@ def settle(state: WizardState) -> None:
         "method": material.method["name"],
         "fields_of": material.method["name"],
     }
-    secret = answers.pop("secret", "")
-    if secret:
+    if secret := answers.pop("secret", ""):
         description, _ = description_of(state)
         answers["sealed"] = seal(state.visit, secret, description)
 
@@ -80,8 +79,7 @@ def target_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
         return {"id": answers["target"]}, []
     target, errors = description_of(state)
     if answers["sealed"]:
-        secret = opened_secret(state.visit, answers["sealed"], target)
-        if secret is None:
+        if (secret := opened_secret(state.visit, answers["sealed"], target)) is None:
             del answers["sealed"]
             errors.append({"pointer": "/secret", "detail": LOST_KEY})
         else:
