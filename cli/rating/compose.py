@@ -76,8 +76,8 @@ def _print_composition(composition: Json, links: Sequence[Letter | RatingDocumen
         table.add_row(TITLES[name], possible, inference["worst"], *_probability_cells(inference["probabilities"]))
     if composition["predicted"] is not None:
         prediction = composition["predicted"]
-        possible = prediction["letter"] if prediction["declared"] else f"leaning {prediction['letter']}"
-        table.add_row("matrices", possible, prediction["letter"], *_probability_cells(prediction["probabilities"]))
+        predicted = prediction["letter"] if prediction["declared"] else f"leaning {prediction['letter']}"
+        table.add_row("matrices", predicted, prediction["letter"], *_probability_cells(prediction["probabilities"]))
     console.print(table)
     for sentence in (*composition["explanation"], *(note["text"] for note in composition["notes"])):
         console.print(escape(sentence), soft_wrap=True)

@@ -119,7 +119,7 @@ class Api:
         A `file` is sent in place of a body, with its ``Content-Type`` in `headers`; its pieces are passed on as they
         arrive, so that the API's own limits hold for it.
 
-        Raise `Refused` for a status of 400 or above, `ClientDisconnect` if the caller leaves before the file has arrived.
+        Raise `Refused` for a status of 400 or above, `ClientDisconnect` if the caller leaves before the file arrived.
         """
         payload = b"" if body is None else json.dumps(body).encode()
         all_headers = {"content-type": "application/json", **(headers or {})} if payload else dict(headers or {})

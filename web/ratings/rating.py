@@ -102,14 +102,14 @@ async def rating_in_path(visit: Visit) -> Rating:
     """Read the rating whose id is in the path of the page."""
     document = await visit.api.get(f"/v1/ratings/{visit.path('rating_id')}")
     digest = document["target"]["digest"]
-    others = await _ratings_of_service(visit, digest, mine=False)
+    ratings_of_service = await _ratings_of_service(visit, digest, mine=False)
     mine = False  # the public pages are the same for everyone
     if not visit.public:
         own_ratings = await _ratings_of_service(visit, digest, mine=True)
         mine = any(own_rating["id"] == document["id"] for own_rating in own_ratings)
     expires_at = datetime.fromisoformat(document["expires_at"]).timestamp()
     view = read({**document, "expired": service_of(visit.request).clock() >= expires_at})
-    return Rating(document, view, others, mine=mine, public=visit.public)
+    return Rating(document, view, ratings_of_service, mine=mine, public=visit.public)
 
 
 async def _ratings_of_service(visit: Visit, digest: str | None, *, mine: bool) -> list[Json]:

@@ -208,6 +208,6 @@ class Provider:
             # an issuer without TLS may have addresses without TLS on its own host
             if urlsplit(url).scheme != "https" and urlsplit(url)[:2] != urlsplit(issuer)[:2]:  # scheme, host
                 raise Problem("provider-unavailable", "the provider has an address that does not begin with https://")
-        auth_methods = document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
-        posts_secret = isinstance(auth_methods, list) and "client_secret_post" in auth_methods and "client_secret_basic" not in auth_methods
-        return Endpoints(authorization, token, keys, posts_secret=posts_secret)
+        methods = document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+        posts = isinstance(methods, list) and "client_secret_post" in methods and "client_secret_basic" not in methods
+        return Endpoints(authorization, token, keys, posts_secret=posts)
