@@ -243,8 +243,7 @@ def _insert_placeholders(call_parts: JsonObject, call: Call, kind: Kind, draft: 
         for part, path, text in language_pairs:
             _set_placeholder(call_parts, (part, path), _PAIR.sub(r"{source}\1{target}", text))
         for role, names in LANGUAGES.items():
-            language_paths = [(part, path) for part, path, _ in other_leaves if str(path[-1]).lower() in names]
-            if language_paths:
+            if language_paths := [(part, path) for part, path, _ in other_leaves if str(path[-1]).lower() in names]:
                 _set_placeholder(call_parts, language_paths[0], f"{{{role}}}")
             elif not language_pairs:
                 draft.notes.append(f"the {role} language is not sent; add {{{role}}} where the service expects it")

@@ -63,7 +63,7 @@ def write_draft(draft: Draft, file: Path, settings: Settings, *, force: bool) ->
     check_target(target, networks(settings), scraping=settings.allow_scraping)
     text = "\n".join(_draft_lines(draft, file)) + "\n"
     content = text.encode()  # a text that no file can hold is refused before the file is opened
-    if any(secret in text for secret in draft.secrets if len(secret) >= LEAST_SECRET):  # shorter: by chance
+    if any(secret in text for secret in draft.secrets if len(secret) >= LEAST_SECRET):  # a shorter one may be a word
         raise SpecificationError("the call contains its key a second time; remove it there")
     try:
         with file.open("wb" if force else "xb") as stream:

@@ -111,6 +111,7 @@ def _server_address(document: Document, operation: Json) -> str:
 
 
 def _add_parameter(call: Call, parameter: Json, document: Document) -> None:
+    """Add a parameter to the call with an example value, unless it is optional and has no example."""
     name = str(parameter.get("name", ""))
     if (example := parameter.get("example")) is None:
         example = _example(document, parameter.get("schema", {}), name)

@@ -195,7 +195,6 @@ class LocalProgram(Adapter):
 
 def local_target(python: str | None, command: str | None) -> JsonObject:
     """Return a target's fields for a function or a command, and register its protocol; ``{}`` if neither is given."""
-    settings = {name: value for name, value in (("python", python), ("command", command)) if value is not None}
-    if settings:
+    if settings := {name: value for name, value in (("python", python), ("command", command)) if value is not None}:
         register_for_process(LocalProgram)
     return {"protocol": LocalProgram.protocol, "base_url": "", "settings": settings} if settings else {}

@@ -65,6 +65,7 @@ def _compose(links: Sequence[Letter | RatingDocument], arguments: Sequence[str],
 
 
 def _print_composition(composition: Json, links: Sequence[Letter | RatingDocument], arguments: Sequence[str]) -> None:
+    """Print a chain and its inferred letter, the inference by each table and by matrices, and explanations."""
     chain = " * ".join(_link_title(link, name) for link, name in zip(links, arguments, strict=True))
     result = composition["letter"] or f"must be measured ({' or '.join(composition['possible'])})"
     console.print(f"[bold]{escape(chain)}[/bold]  inferred: [bold]{result}[/bold]", soft_wrap=True)

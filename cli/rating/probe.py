@@ -52,6 +52,7 @@ def _questions(request: Json) -> tuple[Any, list[Ask]]:
 
 
 def _probe_lines(result: ProbeResult) -> Iterator[str]:
+    """Yield the lines about a probe (test question): the call, how its answer was read, and why it failed."""
     yield f"asked   {result.question}"
     for call in result.decision:  # of a model that decides
         yield from _decision_lines(call)

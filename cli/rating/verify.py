@@ -338,6 +338,7 @@ def _check_proof(document: Json, keys: Keys) -> Iterator[Check]:
 
 
 def _print_trust(export: Export, keys: Keys) -> None:
+    """Print what the keys cannot show if they came with the file: who signed it."""
     if keys.trusted:
         return
     if not export.envelopes:

@@ -136,8 +136,7 @@ async def ratings_by_mention(visit: Visit, rating: Rating) -> list[JsonObject]:
     A mention is how the cases state a person's group. Of a row, `effects` has the effect of the attribute by component,
     `ratios` the lowest impact ratio by component.
     """
-    decision_and_mention = _decision_and_mention(rating.document)
-    if decision_and_mention is None:
+    if (decision_and_mention := _decision_and_mention(rating.document)) is None:
         return []
     decision, mention = decision_and_mention
     candidates = [
@@ -167,7 +166,6 @@ def _mention_row(mention: str, document: RatingDocument) -> JsonObject:
         name = component.name or ""
         effects.append((name, component.effects.get("step_1") or EffectDocument()))
         impact = getattr(component, "disparate_impact", None)  # components of few methods have it
-        known_ratios = [row.ratio for row in (impact.ratios if impact else ()) if row.ratio.estimate is not None]
-        if known_ratios:
+        if known_ratios := [row.ratio for row in (impact.ratios if impact else ()) if row.ratio.estimate is not None]:
             ratios.append((name, min(known_ratios, key=lambda ratio: ratio.estimate)))
     return {"mention": MENTIONS[mention], "rated": document, "effects": effects, "ratios": ratios}

@@ -175,6 +175,7 @@ class Provider:
         return claims
 
     async def _decode_claims(self, token: str, url: str) -> JsonObject:
+        """Return the verified claims of an ID token; if its key is unknown, read the provider's keys again before."""
         registry = JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
         keys = await self._keys.get(url, lambda: self._read_keys(url))
         try:

@@ -160,8 +160,7 @@ def _variant_parts(name: str, one_of: Sequence[Schema], defs: Schema) -> dict[st
     parts: list[Field] = []
     schemas = [schema for member in one_of for schema in member.get("anyOf", [member])]  # also within an anyOf
     for alternative in (_resolve(schema, defs) for schema in schemas):
-        words = alternative.get("enum")
-        if words is None:  # an object, which its `type` selects
+        if (words := alternative.get("enum")) is None:  # an object, which its `type` selects
             tag = alternative["properties"]["type"]
             words = tag.get("enum") or [tag["const"]]
             properties = {key: value for key, value in alternative["properties"].items() if key != "type"}
