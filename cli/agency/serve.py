@@ -79,7 +79,7 @@ def _serve(settings: Settings, notifier: JobNotifier, *more_registries: Collecto
     app = create_app(
         settings,
         validator=TargetChecker(settings),
-        doorbell=notifier,
+        doorbell=notifier,  # tells workers of new jobs
         tracer_provider=start_tracing(settings, "api"),
         more_registries=more_registries,
     )

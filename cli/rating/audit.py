@@ -116,7 +116,7 @@ def _read_masked_rating(file: Path) -> Json:
     if document.get("masked"):
         return document
     rating = rating_of(document)
-    experiment_without_counts(rating)  # refuses other ratings
+    experiment_without_counts(rating)  # raises for a rating by another method
     method = parse_method(rating.experiment)
     if (table := rating.experiment.get("table")) is None:
         raise SpecificationError(f"{file} has no counts of people, so that small ones cannot be masked; {REMEDY}")

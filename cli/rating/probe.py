@@ -27,13 +27,13 @@ def probe_here(options: RatingOptions, settings: Settings, *, examine: bool, as_
     request = read_request(options)
     allowed_networks = networks(settings)
     check_target(request["target"], allowed_networks, scraping=settings.allow_scraping)
-    pairs, asks = _questions(request)
+    language_pairs, asks = _questions(request)
     target = read_target(request["target"])
 
     async def send_questions() -> ProbeResult:
         cap, agent, scraping = settings.response_cap_bytes, settings.user_agent, settings.allow_scraping
         async with Egress(allowed_networks, response_cap=cap, scraping=scraping, user_agent=agent) as egress:
-            return await probe(target, egress, pairs=pairs, asks=asks, examine=examine)
+            return await probe(target, egress, pairs=language_pairs, asks=asks, examine=examine)
 
     result = asyncio.run(send_questions())
     if as_json:

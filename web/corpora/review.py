@@ -25,7 +25,7 @@ async def corpus_of(visit: Visit) -> JsonObject:
 
 
 async def review_of(visit: Visit, corpus: Json, words: Json | None) -> JsonObject:
-    """Return the template's values: a page of the corpus's items, and the number of items of each term in `words`."""
+    """Return the template's values: a page of items, how many items each term in `words` has and how many have none."""
     path = f"/v1/corpora/{corpus['id']}"
     filters = {name: visit.query(name) for name in FILTERS}
     page = await visit.api.get(f"{path}/items", **filters, cursor=visit.query("cursor"), limit=ROWS)

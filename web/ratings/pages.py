@@ -75,14 +75,14 @@ async def evidence(visit: Visit) -> Response:
     case = None
     if case_id.isascii() and case_id.isdecimal():
         case = await visit.api.get(f"{cases_path}/{case_id}", kind=filters["kind"], order=filters["order"])
-    row = partial(row_of, search_text=filters["q"], vocabulary=Vocabulary.of(method_of(rating.document)))
+    write_row = partial(row_of, search_text=filters["q"], vocabulary=Vocabulary.of(method_of(rating.document)))
     return render_page(
         visit,
         rating,
         "evidence",
         page=page,
-        rows=list(map(row, page["items"])),
-        opened=None if case is None else row(case),
+        rows=list(map(write_row, page["items"])),
+        opened=None if case is None else write_row(case),
         filters=filters,
         address=partial(address_of, rating.base, filters),
         kinds=KINDS,
@@ -160,7 +160,7 @@ async def provenance(visit: Visit) -> Response:
     shown_versions = {letter["version"] for letter in letters}
     methodologies = await visit.api.items("/v1/methodology")
     methods_by_version = {methodology["version"]: methodology["methods"] for methodology in methodologies}
-    # a rating of a removed version cannot be replayed
+    # other versions are offered only while the rating's own exists, because else the rating cannot be replayed
     replayable = methods_by_version if rating.rated.methodology.version in methods_by_version else {}
     method = rating.rated.method
     return render_page(

@@ -44,7 +44,7 @@ async def new_suite(visit: Visit) -> Response:
     services, complete = await choices(visit.api, form.get("q", "").strip(), selection["service"])
     return visit.page(
         "suites/new.html",
-        services=services[: len(selection["service"]) + BOXES],
+        services=services[: len(selection["service"]) + BOXES],  # the selected ones, which come first, and others
         total=len(services) if complete else None,
         filter=form.get("q", ""),
         methods=await visit.api.items("/v1/methods"),
