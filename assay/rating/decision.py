@@ -132,8 +132,8 @@ def letter_probabilities(
 
 WITHHELD = frozenset(
     {
-        *("letter-depends-on-what-was-lost", "letter-depends-on-scale", "may-be-chance"),  # of components
-        *("component-unmeasured", "no-component-declared"),  # of ratings
+        *("letter-depends-on-what-was-lost", "letter-depends-on-scale", "letter-depends-on-threshold"),  # of components
+        *("may-be-chance", "component-unmeasured", "no-component-declared"),  # the last two are of ratings
     }
 )
 """Codes of reasons that withhold a letter, however probable it is."""

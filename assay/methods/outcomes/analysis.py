@@ -32,8 +32,9 @@ from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Let
 from assay.rating.component import TOO_FEW, Counts, Measurement, Tolerance, Units, insufficient, keep_bs_only
 from assay.rating.losses import hidden_documents
 from assay.statistics.hidden.chance import CONFIDENCE_AGAINST_CHANCE, may_be_chance
-from assay.statistics.hidden.strata import fitted_together
+from assay.statistics.hidden.strata import NO_FALSE_STRATUM, fitted_together
 from assay.statistics.intervals.worst_block import largest_interval
+from assay.statistics.special import special
 
 LEAST_CLUSTERS = 8
 """Minimum number of clusters in which each compared group has people."""
@@ -81,6 +82,13 @@ class _Family:
     def error(self) -> float:
         """Largest standard error of a group's mean outcome."""
         return float(self.means.std(axis=0).max())
+
+    def sure_gap(self, comparisons: int) -> float:
+        """Return the largest lower limit of a difference between groups, adjusted (Bonferroni) for `comparisons`."""
+        centre, covariance = self.means.mean(axis=0), np.cov(self.means.T)
+        variances = np.diag(covariance)[:, None] + np.diag(covariance) - 2 * covariance
+        critical = float(special.ndtri(1 - (1 - NO_FALSE_STRATUM) / 2 / comparisons))  # two-sided
+        return float((np.abs(centre[:, None] - centre) - critical * np.sqrt(np.maximum(variances, 0))).max())
 
     @cached_property
     def p_value(self) -> float:
@@ -178,7 +186,9 @@ class _Comparison:
         too_few_reason = None if component.declared else self._too_few_reason([overall, *families])
         if too_few_reason is not None:
             return self._add_uncompared_groups(measurement.give_up(too_few_reason, measured_effects=intervals))
+        component = self._withhold_by_thresholds(component, table_rng)
         component = keep_bs_only(component) if output.by_few else component
+        component = self._add_steps_reason(component, measurement.detail.funnel)
         return self._add_uncompared_groups(self._add_calibration_reason(component, strata_rng))
 
     def _too_few_reason(self, families: Sequence[_Family]) -> Reason | None:
@@ -263,15 +273,16 @@ class _Comparison:
         return None
 
     # ------------------------------------------------------------------------ effects
-    def _draw_alike(self, rng: np.random.Generator) -> list[_Family]:
-        """Draw the groups' mean outcomes for step 1: among people with the same true outcome, and within strata."""
-        families = []
-        output, task = self.output, self.task
-        if task.truth is not None:
-            for truth, alike in TRUTH_CLASSES:
-                sample = self._sample(output.values, self._known_cells & (task.truth == truth), binary=output.binary)
-                rates = sample.means if output.binary else None
-                families.append(_Family(alike, sample.draw_means(rng.spawn(1)[0], DRAWS), rates))
+    def _draw_alike(self, rng: np.random.Generator, *, with_all: bool = False) -> list[_Family]:
+        """Draw mean outcomes by group of people with the same true outcome, within strata and, `with_all`, of all."""
+        families, output, truth = [], self.output, self.task.truth
+        selections = [("", self._known_cells)] if with_all else []
+        if truth is not None:
+            selections += [(alike, self._known_cells & (truth == proved)) for proved, alike in TRUTH_CLASSES]
+        for alike, cells in selections:
+            sample = self._sample(output.values, cells, binary=output.binary)
+            rates = sample.means if output.binary else None
+            families.append(_Family(alike, sample.draw_means(rng.spawn(1)[0], DRAWS), rates))
         if self._strata_sample is not None:
             sample, strata = self._strata_sample
             means = stratified_means(sample, strata.codes, rng.spawn(1)[0], DRAWS)
@@ -320,11 +331,8 @@ class _Comparison:
         index = int(np.abs(gaps).argmax())
         pair = [*combinations(range(len(self._compared_groups)), 2)][index]
         low, high = pair if gaps[index] > 0 else pair[::-1]
-        facts: dict[str, Any] = {
-            "low": self._labels[low],
-            "high": self._labels[high],
-            "effect": float(abs(gaps[index])),
-        }
+        facts: dict[str, Any] = {"low": self._labels[low], "high": self._labels[high]}
+        facts["effect"] = float(abs(gaps[index]))
         if family.rates is not None:
             facts.update(low_rate=float(family.rates[low]), high_rate=float(family.rates[high]))
         return facts
@@ -344,6 +352,38 @@ class _Comparison:
         if largest_interval(gaps).high > self.output.delta:
             return component  # with equal scores, groups may prove right unequally often: not calibrated
         return replace(component, reasons=(*component.reasons, Reason("calibrated-but-unequal", {}, self.name)))
+
+    def _withhold_by_thresholds(self, component: Component, rng: np.random.Generator) -> Component:
+        """Withhold UCS and DSBS of scores if groups surely differ at a threshold of the map by more than is tolerated.
+
+        The shares of people at or above each threshold are compared: of comparable people and, for UCS, of everybody.
+        """
+        rows, scores = self._threshold_map.thresholds, self.task.scores
+        if component.letter in {None, Letter.BS} or scores is None:
+            return component
+        largest, reasons = self.task.delta, component.reasons
+        for threshold in (row.threshold or 0.0 for row in rows):
+            selected = np.where(np.isnan(self.output.values), np.nan, scores >= threshold)
+            at_threshold = replace(self, output=replace(self.output, values=selected, binary=True))
+            families = at_threshold._draw_alike(rng, with_all=component.letter is Letter.UCS)  # noqa: SLF001
+            for family in families:
+                sure_gap = family.sure_gap(len(rows) * len(families) * math.comb(len(self._compared_groups), 2))
+                if sure_gap > largest:
+                    facts = {"threshold": f"{threshold:.6g}", "alike": family.alike, **self._gap_facts(family)}
+                    reason = Reason("letter-depends-on-threshold", facts, self.name)
+                    largest, reasons = sure_gap, (reason, *component.reasons)
+        return replace(component, declared=component.declared and reasons == component.reasons, reasons=reasons)
+
+    def _add_steps_reason(self, component: Component, steps: FunnelDocument) -> Component:
+        """Add a reason that names the steps at which groups surely differ, since the letter covers the end only."""
+        names = [
+            step.step
+            for step in steps.steps
+            if any(row.suspicious or (row.difference.high or 0.0) < -self.task.delta for row in step.groups)
+        ]
+        if component.letter is None or len(steps.steps) < 2 or not names:
+            return component
+        return replace(component, reasons=(*component.reasons, Reason("steps-differ", {"steps": names}, self.name)))
 
     def _add_uncompared_groups(self, component: Component) -> Component:
         """Add a reason that names the groups that the letter does not cover, if there are any."""
@@ -367,11 +407,12 @@ class _Comparison:
             by=self.grouping.name,
             outcome=output.words,
             clusters=task.table.clusters or None,
-            threshold_map=self._threshold_map(),
+            threshold_map=self._threshold_map,
             funnel=self._funnel(rng),
             **output.facts,
         )
 
+    @cached_property
     def _threshold_map(self) -> ThresholdMap:
         """Return the threshold map of a score; empty for a decision, or with fewer than two groups to compare."""
         task = self.task
