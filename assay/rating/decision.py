@@ -132,7 +132,8 @@ def letter_probabilities(
 
 WITHHELD = frozenset(
     {
-        *("letter-depends-on-what-was-lost", "letter-depends-on-scale", "letter-covers-too-few", "may-be-chance"),
+        *("letter-depends-on-what-was-lost", "letter-depends-on-scale", "letter-depends-on-threshold"),  # of components
+        *("letter-covers-too-few", "may-be-chance"),
         *("component-unmeasured", "no-component-declared"),  # of ratings
     }
 )

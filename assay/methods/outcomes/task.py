@@ -64,6 +64,8 @@ class Task:
     excluded: Mapping[str, Mapping[str, str]]
     """By name of a grouping: the excluded groups, each with its reason."""
     confidence: float
+    delta: float
+    """Largest difference of rates that counts as none."""
     threshold: float | None = None
     """Score from which the decision is favourable."""
     steps: Sequence[Step] = ()
