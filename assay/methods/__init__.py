@@ -145,10 +145,19 @@ CHOSEN = frozenset(
 
 def is_default(method: AnyMethod, kind: Kind) -> bool:
     """Return whether all fields but names and sample sizes (`CHOSEN`) are defaults; ``False`` if any has no default."""
-    required = {field.name for field in fields(method) if field.default is MISSING and field.default_factory is MISSING}
-    if not required <= CHOSEN:  # a method of a plug-in, whose requester must say what to ask
-        return False
-    return _with_defaults(method, CHOSEN, kind) == method
+    # a method with other required fields is a plug-in's, whose requester must say what to ask
+    return _required(method) <= CHOSEN and _with_defaults(method, CHOSEN, kind) == method
+
+
+def choices(method: AnyMethod, kind: Kind) -> dict[str, tuple[Any, Any]]:
+    """Return the fields, except names and sample sizes, that are no defaults: each value, and the default."""
+    default = _with_defaults(method, CHOSEN | _required(method), kind)
+    pairs = {field.name: (getattr(method, field.name), getattr(default, field.name, None)) for field in fields(method)}
+    return {} if default is None else {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _required(method: AnyMethod) -> set[str]:
+    return {field.name for field in fields(method) if field.default is MISSING and field.default_factory is MISSING}
 
 
 def asks_a_public_list(method: AnyMethod, kind: Kind) -> bool:

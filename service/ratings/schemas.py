@@ -26,7 +26,12 @@ from store.ratings.ratings import State, StoredRating, Summary
 from store.ratings.standing import Description, Requester, Standing
 
 ModelName = Annotated[
-    str | None, Field(max_length=500, description="Model, deployment or endpoint, where the address has several.")
+    str | None,
+    Field(
+        max_length=500,
+        description="Where the address has several services: model (also in the body), deployment, endpoint, path, or "
+        "key of the service.",
+    ),
 ]
 
 
@@ -169,6 +174,9 @@ class RatingView(RatingHead):
     """The same number as `questions`, under the name in signed ratings. The number of calls is in the job."""
     evidence_digest: str
     """Head of the Merkle tree over every observation."""
+    choices: list[str] = Field(default_factory=list)
+    """Settings of the method, such as limits, that are not its defaults: `delta 3 instead of 0.1`. Not signed; left out
+    if there are none."""
     next_methodology: NextMethodology
     requester: RequesterView | None = None
     """Missing in ratings of versions that did not record it."""

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from secrets import token_hex
@@ -25,16 +25,15 @@ from store.ratings.standing import (
     RatingFacts,
     Requester,
     Whose,
+    key_of_digest,
     of_address,
     of_model,
-    rated_model,
+    rated_service,
     requester_of,
+    service_key,
 )
 from store.ratings.tables import ratings, service_ratings, unsigned_ratings
 from store.targets.domains import canonical_address, owners
-
-KEY_DIGITS = 24
-"""Number of hexadecimal digits in a service's key: with 96 bits, nobody can construct another service with it."""
 
 State = Literal["standing", "withdrawn", "all"]
 """Filter of lists: ratings that were not withdrawn (including expired ones), withdrawn ratings, or all."""
@@ -205,17 +204,6 @@ def sentences(c: Connection, ids: Collection[str]) -> dict[str, str]:
     return {rating_id: figures["because"] for rating_id, figures in rows if (figures or {}).get("because")}
 
 
-def service_key(target: Mapping[str, Any]) -> str | None:
-    """Return the key of a service, the first digits of the digest of its description; ``None`` without a digest."""
-    digest = target.get("digest")
-    return key_of_digest(str(digest)) if digest else None
-
-
-def key_of_digest(digest: str) -> str:
-    """Return the key of the service whose description has this digest: its first `KEY_DIGITS` digits."""
-    return digest.removeprefix("sha256:")[:KEY_DIGITS]
-
-
 def find(c: Connection, rating_id: str, tenant: str | None) -> StoredRating | None:
     """Read a rating of the tenant, or a public or unlisted one; return ``None`` for any other."""
     return one_row(c, select(ratings).where(ratings.c.id == rating_id, readable(tenant)), StoredRating)
@@ -354,7 +342,7 @@ def latest(
     method: str | None = None,
     model: str | None = None,
 ) -> list[StoredRating]:
-    """List the newest rating of an address for each method, attribute and model, the newest first.
+    """List the newest rating of an address for each method, attribute and service, the newest first.
 
     Of the tenant's own and all public ratings that a look-up by address may return, including expired ones but not
     withdrawn ones, only those by the most trusted class of requesters count (`store.ratings.standing`): others cannot
@@ -362,7 +350,7 @@ def latest(
     considered.
     """
     lookup = of_address(target_url, tenant, whose)
-    series = (lookup.rank, ratings.c.method, ratings.c.attribute, rated_model)
+    series = (lookup.rank, ratings.c.method, ratings.c.attribute, *rated_service)
     ranked_ratings = (
         select(
             ratings.c.id,

@@ -83,7 +83,7 @@ class Bar:
     max_age_days: float | None = None
 
     def judge(self, rating: Mapping[str, Any], now: datetime) -> Judgement:
-        """Judge a rating at a time (with its time zone).
+        """Judge a rating at the time `now`, which has a time zone.
 
         An unsettled rating (withdrawn, expired, too old, inconclusive) requires a new rating; a letter below
         the bar requires another service. So their exit codes differ.
@@ -95,6 +95,8 @@ class Bar:
         summary = (
             f"{rating['id']}: {letter} for {rating['attribute']} by {rating['method']}, rated {rating['rated_at']}"
         )
+        if rating.get("choices"):
+            summary += f", with {', '.join(rating['choices'])}"
         summary += _requester_line(rating)
         if is_passed:
             return Judgement(Exit.PASSED, f"{summary}; at least {self.at_least}, as required")
@@ -163,7 +165,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--attribute", required=True, help="attribute that it was rated for, such as gender")
     parser.add_argument("--method", help="method of the rating; required if several methods rated it")
-    parser.add_argument("--model", help="model, deployment or endpoint; required if several at the address were rated")
+    parser.add_argument("--model", help="model, endpoint or path; required if several at the address were rated")
     parser.add_argument("--at-least", choices=BEST_FIRST, default="DSBS", help="the worst letter that passes (DSBS)")
     parser.add_argument("--max-age-days", type=_days, metavar="DAYS", help="do not pass an older rating")
     parser.add_argument("--key-file", help="file with the API key; - reads it from standard input")
@@ -245,7 +247,8 @@ def _judge_refusal(answer: httpx.Response, options: argparse.Namespace) -> Judge
         methods = sorted({str(candidate["method"]) for candidate in problem["candidates"]})
         if len(methods) == 1:
             models = sorted({str(candidate["model"]) for candidate in problem["candidates"]})
-            return Judgement(Exit.USAGE, f"several models were rated; choose one with --model: {', '.join(models)}")
+            message = "several models or services at the address were rated; choose one with --model: "
+            return Judgement(Exit.USAGE, message + ", ".join(models))
         return Judgement(Exit.USAGE, f"several methods rated it; choose one with --method: {', '.join(methods)}")
     error_text = "; ".join(f"{error.get('parameter')}: {error.get('detail')}" for error in errors)
     detail = problem.get("detail") or problem.get("title") or "no reason given"
