@@ -145,19 +145,28 @@ CHOSEN = frozenset(
 
 def is_default(method: AnyMethod, kind: Kind) -> bool:
     """Return whether all fields but names and sample sizes (`CHOSEN`) are defaults; ``False`` if any has no default."""
-    # a method with other required fields is a plug-in's, whose requester must say what to ask
-    return _required(method) <= CHOSEN and _with_defaults(method, CHOSEN, kind) == method
+    required = {field.name for field in fields(method) if field.default is MISSING and field.default_factory is MISSING}
+    if not required <= CHOSEN:  # a method of a plug-in, whose requester must say what to ask
+        return False
+    return _with_defaults(method, CHOSEN, kind) == method
 
 
-def choices(method: AnyMethod, kind: Kind) -> dict[str, tuple[Any, Any]]:
-    """Return the fields, except names and sample sizes, that are no defaults: each value, and the default."""
-    default = _with_defaults(method, CHOSEN | _required(method), kind)
-    pairs = {field.name: (getattr(method, field.name), getattr(default, field.name, None)) for field in fields(method)}
-    return {} if default is None else {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+def choices(experiment: Json) -> list[str]:
+    """Return the limits and other plain settings of an experiment that are no defaults: ``delta 3 instead of 0.1``."""
+    method = next((method for method in every_method() if method_name(method) == experiment.get("method")), None)
+    # a field with the default None may have been filled in to fit the kind of service
+    defaults = {field.name: field.default for field in (fields(method) if method else ()) if field.default is not None}
+    chosen = {name: experiment[name] for name in defaults.keys() & experiment.keys() - CHOSEN}
+    return [
+        f"{name} {_in_json(chosen[name])} instead of {_in_json(default)}"
+        for name, default in defaults.items()
+        if name in chosen and default is not MISSING and chosen[name] != default
+        if chosen[name] is None or isinstance(chosen[name], str | int | float)
+    ]
 
 
-def _required(method: AnyMethod) -> set[str]:
-    return {field.name for field in fields(method) if field.default is MISSING and field.default_factory is MISSING}
+def _in_json(value: object) -> str:
+    return json.dumps(value, default=str).removesuffix(".0")
 
 
 def asks_a_public_list(method: AnyMethod, kind: Kind) -> bool:

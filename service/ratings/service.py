@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -17,15 +16,12 @@ from starlette.responses import Response
 
 import assay
 from assay.document import Json, RatingDocument
-from assay.errors import SpecificationError
 from assay.evidence.verification import Check
 from assay.methods import choices
 from assay.methods.outcomes.recount import check_recount, experiment_without_counts
 from assay.methods.stereotype_score.detail import StereotypeComponent
-from assay.model import Kind, Look
+from assay.model import Look
 from assay.rating.methodology import Methodology
-from assay.references import HeldBack
-from reports.figures.canvas import clip
 from reports.formats import format_named, html
 from reports.pages import MEDIA_TYPES, PageFormat, render_page
 from reports.reading import read
@@ -76,25 +72,14 @@ class Annotations:
             # `calls` is the same number, in ratings without counts
             "questions": (document.get("counts") or {}).get("asked", document.get("calls")),
         }
-        if choices := choices_in_words(document):
-            summary["choices"] = choices
+        if chosen := choices(document.get("experiment") or {}):
+            summary["choices"] = chosen
         return {**document, "next_methodology": preview, "standing": vars(self.standing), "reply": reply, **summary}
 
     @property
     def tag(self) -> str:
         """Suffix of the rating's entity tag, which changes when the annotations change."""
         return "-" + hashlib.sha256(repr(self).encode("utf-8", "backslashreplace")).hexdigest()[:12]
-
-
-def choices_in_words(document: Mapping[str, Any]) -> list[str]:
-    """Return the settings of a rating's method that are not its defaults, such as ``delta 3 instead of 0.1``."""
-    try:
-        method, kind = parse_method(document["experiment"]), Kind(document["target"]["kind"])
-        pairs = choices(method.with_held_back(HeldBack()), kind).items()
-    except (SpecificationError, KeyError, ValueError):  # of a plug-in that is missing, or of an older version of Assay
-        return []
-    texts = {name: [json.dumps(value, default=str).removesuffix(".0") for value in pair] for name, pair in pairs}
-    return [f"{name} " + " instead of ".join(clip(text, 40) for text in pair) for name, pair in texts.items()]
 
 
 def read_annotations(
