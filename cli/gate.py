@@ -95,8 +95,7 @@ class Bar:
         summary = (
             f"{rating['id']}: {letter} for {rating['attribute']} by {rating['method']}, rated {rating['rated_at']}"
         )
-        if rating.get("choices"):
-            summary += f", with {', '.join(rating['choices'])}"
+        summary += f", with {', '.join(chosen)}" if (chosen := rating.get("choices")) else ""
         summary += _requester_line(rating)
         if is_passed:
             return Judgement(Exit.PASSED, f"{summary}; at least {self.at_least}, as required")
@@ -247,8 +246,7 @@ def _judge_refusal(answer: httpx.Response, options: argparse.Namespace) -> Judge
         methods = sorted({str(candidate["method"]) for candidate in problem["candidates"]})
         if len(methods) == 1:
             models = sorted({str(candidate["model"]) for candidate in problem["candidates"]})
-            message = "several models or services at the address were rated; choose one with --model: "
-            return Judgement(Exit.USAGE, message + ", ".join(models))
+            return Judgement(Exit.USAGE, f"several services were rated; choose one with --model: {', '.join(models)}")
         return Judgement(Exit.USAGE, f"several methods rated it; choose one with --method: {', '.join(methods)}")
     error_text = "; ".join(f"{error.get('parameter')}: {error.get('detail')}" for error in errors)
     detail = problem.get("detail") or problem.get("title") or "no reason given"

@@ -152,21 +152,16 @@ def is_default(method: AnyMethod, kind: Kind) -> bool:
 
 
 def choices(experiment: Json) -> list[str]:
-    """Return the limits and other plain settings of an experiment that are no defaults: ``delta 3 instead of 0.1``."""
+    """Return the limits and other plain settings of an experiment that are no defaults: ``delta 3.0 instead of 0.1``."""
     method = next((method for method in every_method() if method_name(method) == experiment.get("method")), None)
     # a field with the default None may have been filled in to fit the kind of service
     defaults = {field.name: field.default for field in (fields(method) if method else ()) if field.default is not None}
-    chosen = {name: experiment[name] for name in defaults.keys() & experiment.keys() - CHOSEN}
     return [
-        f"{name} {_in_json(chosen[name])} instead of {_in_json(default)}"
+        f"{name} {json.dumps(experiment[name])} instead of {json.dumps(default, default=str)}"
         for name, default in defaults.items()
-        if name in chosen and default is not MISSING and chosen[name] != default
-        if chosen[name] is None or isinstance(chosen[name], str | int | float)
+        if name in experiment.keys() - CHOSEN and default is not MISSING and experiment[name] != default
+        if experiment[name] is None or isinstance(experiment[name], str | int | float)
     ]
-
-
-def _in_json(value: object) -> str:
-    return json.dumps(value, default=str).removesuffix(".0")
 
 
 def asks_a_public_list(method: AnyMethod, kind: Kind) -> bool:

@@ -27,11 +27,7 @@ from store.ratings.standing import Description, Requester, Standing
 
 ModelName = Annotated[
     str | None,
-    Field(
-        max_length=500,
-        description="Where the address has several services: model (also in the body), deployment, endpoint, path, or "
-        "key of the service.",
-    ),
+    Field(max_length=500, description="Model, deployment, endpoint, path or key of one of several services."),
 ]
 
 
@@ -175,8 +171,7 @@ class RatingView(RatingHead):
     evidence_digest: str
     """Head of the Merkle tree over every observation."""
     choices: list[str] = Field(default_factory=list)
-    """Settings of the method, such as limits, that are not its defaults: `delta 3 instead of 0.1`. Not signed; left out
-    if there are none."""
+    """Limits and other settings that are no defaults of the method: `delta 3.0 instead of 0.1`. Not signed."""
     next_methodology: NextMethodology
     requester: RequesterView | None = None
     """Missing in ratings of versions that did not record it."""
@@ -206,9 +201,8 @@ class RatingSummary(RatingHead):
     @classmethod
     def of(cls, row: StoredRating | Summary, standing: Standing, sentence: str | None = None) -> Self:
         """Build the view of a stored rating; `sentence` says why it has its letter."""
-        withdrawn = None
-        if row.withdrawn_at is not None:
-            withdrawn = WithdrawnView(at=iso(row.withdrawn_at), reason=row.withdrawn_why or "")
+        at = row.withdrawn_at
+        withdrawn = None if at is None else WithdrawnView(at=iso(at), reason=row.withdrawn_why or "")
         return cls.from_row(
             row,
             target={name: row.target[name] for name in RatedTarget.model_fields},

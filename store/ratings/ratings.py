@@ -20,18 +20,7 @@ from assay.rating.document import key_figures
 from store.core.columns import iso, new_id, read_clock
 from store.core.rows import about_target, all_rows, equal, holds, limit_rows, newest_first, one_row, page_of, page_rows
 from store.ratings import standing
-from store.ratings.standing import (
-    Description,
-    RatingFacts,
-    Requester,
-    Whose,
-    key_of_digest,
-    of_address,
-    of_model,
-    rated_service,
-    requester_of,
-    service_key,
-)
+from store.ratings.standing import Description, RatingFacts, Requester, Whose
 from store.ratings.tables import ratings, service_ratings, unsigned_ratings
 from store.targets.domains import canonical_address, owners
 
@@ -123,9 +112,8 @@ class StoredRating(Summary):
     @property
     def shown(self) -> JsonObject:
         """The document with its current visibility and its withdrawal, if any."""
-        withdrawn = None
-        if self.withdrawn_at is not None:
-            withdrawn = {"at": iso(self.withdrawn_at), "reason": self.withdrawn_why}
+        at = self.withdrawn_at
+        withdrawn = None if at is None else {"at": iso(at), "reason": self.withdrawn_why}
         return self.document | {"visibility": self.visibility, "withdrawn": withdrawn}
 
 
@@ -146,7 +134,7 @@ def add(c: Connection, new_rating: NewRating, job_id: str) -> StoredRating:
     address = canonical_address(url or "")
     host = None if address is None else address.partition("/")[0]
     owner = None if host is None else owners(c, [host]).get(host)
-    requester = requester_of(new_rating.tenant, owner)
+    requester = standing.requester_of(new_rating.tenant, owner)
     host_proved = None if host is None else owner is not None
     facts: JsonObject = {
         "id": rating_id,
@@ -187,7 +175,7 @@ def add(c: Connection, new_rating: NewRating, job_id: str) -> StoredRating:
 
 def _add_ranking_row(c: Connection, row: StoredRating, figures: JsonObject) -> None:
     """Store, for rankings of services, columns of a rating and its `figures`; nothing if its target has no digest."""
-    if (service := service_key(row.target)) is None:
+    if (service := standing.service_key(row.target)) is None:
         return
     copied_columns = ("method", "attribute", "tenant", "visibility", "description", "host", "address", "created_at")
     values = {name: getattr(row, name) for name in (*copied_columns, "letter", "declared", "expires_at")}
@@ -272,7 +260,7 @@ def _read_page(
         .where(ratings.c.tenant == tenant if mine else _is_visible(tenant), *_in_state(state))
         .where(*equal(ratings, **filters), *about_target(ratings, q, kind))
     )
-    service: str | None = None if digest is None else key_of_digest(digest)
+    service: str | None = None if digest is None else standing.key_of_digest(digest)
     if service is not None:
         of_service = select(service_ratings.c.rating_id).where(service_ratings.c.service == service)
         query = query.where(ratings.c.id.in_(of_service))
@@ -349,8 +337,8 @@ def latest(
     add further methods or attributes to the result. With ``whose="mine"`` only the tenant's own ratings are
     considered.
     """
-    lookup = of_address(target_url, tenant, whose)
-    series = (lookup.rank, ratings.c.method, ratings.c.attribute, *rated_service)
+    lookup = standing.of_address(target_url, tenant, whose)
+    series = (lookup.rank, ratings.c.method, ratings.c.attribute, *standing.rated_service)
     ranked_ratings = (
         select(
             ratings.c.id,
@@ -359,7 +347,7 @@ def latest(
             func.min(lookup.rank).over().label("first_rank"),
         )
         .where(*lookup.conditions, *_in_state("standing"))
-        .where(*equal(ratings, attribute=attribute, method=method), *of_model(model))
+        .where(*equal(ratings, attribute=attribute, method=method), *standing.of_model(model))
         .subquery()
     )
     query = select(ratings).join(ranked_ratings, ranked_ratings.c.id == ratings.c.id)
@@ -373,10 +361,7 @@ def _is_visible(tenant: str | None, table: Table = ratings) -> ColumnElement[boo
 
 def _in_state(state: State, table: Table = ratings) -> list[ColumnElement[bool]]:
     """Return a list with the condition that a rating is in a state; empty for ``all``."""
-    match state:
-        case "standing":
-            return [table.c.withdrawn_at.is_(None)]
-        case "withdrawn":
-            return [table.c.withdrawn_at.is_not(None)]
-        case "all":
-            return []
+    if state == "all":
+        return []
+    is_withdrawn = table.c.withdrawn_at.is_not(None)
+    return [is_withdrawn if state == "withdrawn" else ~is_withdrawn]

@@ -175,10 +175,7 @@ def of_model(model: str | None) -> list[ColumnElement[bool]]:
 
 
 def of_address(target_url: str, tenant: str | None, whose: Whose = "address") -> AddressQuery:
-    """Return the query for ratings of an address that `tenant` may see (``None``: public ones), limited by `whose`.
-
-    The address is that of the target, or the one that is called: with the setting `path`.
-    """
+    """Return the query for the ratings of an address, with `path` or without, that `tenant` (``None``: all) may see."""
     address = domains.canonical_address(target_url)
     if address is None:
         return AddressQuery([false()], literal(0))

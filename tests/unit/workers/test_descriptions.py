@@ -113,7 +113,7 @@ def test_limits_that_the_requester_chose_are_named_with_the_defaults_that_they_r
     limits = {"delta": 3, "delta_individual": None, "strata": None, "labels": ["no", "yes"]}
     own = method(Kind.CLASSIFIER, method="alternation", attribute="gender", **limits)
     assert choices(dump_method(own)) == [
-        "delta 3 instead of 0.1",
+        "delta 3.0 instead of 0.1",
         "strata null instead of []",
         "delta_individual null instead of 0.25",
     ]

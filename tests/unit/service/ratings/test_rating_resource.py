@@ -51,7 +51,7 @@ async def test_a_rating_names_the_limits_that_its_requester_chose_without_a_chan
         rating_id = worker.rate(job["id"], method="alternation", experiment=experiment)
         shown.append((await client.get(f"/v1/ratings/{rating_id}")).json())
     assert "choices" not in shown[0]
-    assert shown[1]["choices"] == ["delta 3 instead of 0.1"]
+    assert shown[1]["choices"] == ["delta 3.0 instead of 0.1"]
     assert rating_digest(shown[1]) == rating_digest({**shown[1], "choices": []})
 
 
