@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import event, text
 
 from store.ratings import registry, services
-from store.ratings.ratings import service_key
+from store.ratings.standing import service_key
 from store.ratings.services import Service
 
 URL = "https://api.example.com/translate"
