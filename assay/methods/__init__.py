@@ -152,7 +152,7 @@ def is_default(method: AnyMethod, kind: Kind) -> bool:
 
 
 def choices(experiment: Json) -> list[str]:
-    """Return the limits and other plain settings of an experiment that are no defaults: ``delta 3.0 instead of 0.1``."""
+    """Return the limits and plain settings of an experiment that are no defaults: ``delta 3.0 instead of 0.1``."""
     method = next((method for method in every_method() if method_name(method) == experiment.get("method")), None)
     # a field with the default None may have been filled in to fit the kind of service
     defaults = {field.name: field.default for field in (fields(method) if method else ()) if field.default is not None}
