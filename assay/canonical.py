@@ -34,7 +34,7 @@ def commitment_of(experiment: object, seed: object, nonce: str) -> str:
 
 
 UNSEALED_KEYS = frozenset(
-    {"visibility", "withdrawn", "next_methodology", "reply", "standing", "because", "in_words", "questions"}
+    {"visibility", "withdrawn", "next_methodology", "reply", "standing", "because", "in_words", "questions", "choices"}
 )
 """Keys of a rating document that its digest leaves out: they may change later, or are added when it is shown."""
 

@@ -26,8 +26,7 @@ from store.core.engines import chunks
 from store.core.rows import all_rows, equal, holds
 from store.jobs.tables import jobs
 from store.ratings import standing
-from store.ratings.ratings import KEY_DIGITS, key_of_digest
-from store.ratings.standing import WHOLE, Conditions, RatingFacts
+from store.ratings.standing import KEY_DIGITS, WHOLE, Conditions, RatingFacts, key_of_digest
 from store.ratings.tables import ratings, service_ratings, site
 from store.targets.domains import current_owners, owner_of
 
