@@ -239,9 +239,9 @@ def _judge_refusal(answer: httpx.Response, options: argparse.Namespace) -> Judge
     code = problem.get("code", "http-error")
     errors = [error for error in problem.get("errors") or () if isinstance(error, dict)]  # others have other forms
     if code == "no-rating":
-        attribute_problems = [error["detail"] for error in errors if error.get("parameter") == "attribute"]
+        unknown = [error["detail"] for error in errors if error.get("parameter") == "attribute"]
         message = UNRATED[options.whose].format(attribute=options.attribute)
-        return Judgement(Exit.UNSETTLED, "; ".join([message, *map(str, attribute_problems)]))
+        return Judgement(Exit.UNSETTLED, "; ".join([message, *map(str, unknown)]))
     if code == "ambiguous-rating":
         methods = sorted({str(candidate["method"]) for candidate in problem["candidates"]})
         if len(methods) == 1:
