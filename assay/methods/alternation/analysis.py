@@ -67,10 +67,12 @@ def judge_answers(task: JudgingTask, tolerance: Tolerance, rng: np.random.Genera
         return [biased_by_refusals or measurement.give_up(lost_reason(answers, len(complete_indices)))]
     outputs = [(name, label, task) for name, label in label_by_output.items()]
     if answers.contrary_labels() is not None:
-        rules = replace(task.rules, labels=[answers.spellings.first(name) + BY_LABEL for name in task.rules.labels])
+        requested = [answers.spellings.first(name) + BY_LABEL for name in task.rules.labels]
         answers, repeated = answers.by_label(), task.repeated_answers.by_label()
+        labels = _judged_labels(answers, requested) or _judged_labels(answers, ())  # unless labels have other names
+        rules = replace(task.rules, labels=labels)
         task = replace(task, answers=answers, repeated_answers=repeated, rules=rules, label_effects_cache={})
-        outputs += [(label, label, task) for label in _judged_labels(answers, rules.labels)]
+        outputs += [(label, label, task) for label in labels]
     reason = too_many_labels([name for name, _, _ in outputs])
     if reason is not None:
         return [Measurement("output", answers.counts, tolerance, detail).give_up(reason)]

@@ -4,13 +4,17 @@ import hashlib
 
 import pytest
 
+from assay.catalog.stereotypes import VisualWords
 from assay.document import as_json
 from assay.experiment import run
 from assay.methods import Alternation, StimulusSampling
 from assay.methods.shared.answers.of_profiles import Answers
 from assay.methods.shared.profiles import Case, RecordProfiles
-from assay.model import Letter, Reply
+from assay.methods.visual_stereotype.labelling import Reader
+from assay.model import COMPARED, Letter, Reply
 from assay.rating.decision import rate
+from web.compare.sentences import _format_reply
+from workers.targets.parsing.comparison import comparison_of
 
 
 def share(text):
@@ -125,3 +129,39 @@ def test_one_contrary_label_in_a_hundred_answers_about_a_value_is_negligible():
     assert answers.contrary_labels() is None
     answers.take(2, 0, Reply({"label": "good", "scores": {"good": 0.2, "bad": 0.8}}))
     assert answers.contrary_labels().facts == {"share": 0.02, "value": "he"}
+
+
+@pytest.mark.parametrize(
+    ("label", "scores", "usable"),
+    [
+        ("first", {"first": 0.6, "second": 0.4, "tie": 0}, True),
+        ("second", {"first": 0.6, "second": 0.4, "tie": 0}, False),
+        ("tie", {"first": 0.4, "second": 0.4, "tie": 0.2}, True),
+        ("tie", {"first": 0.3, "second": 0.2, "tie": 0.5}, True),
+        ("first", {"first": 0.4, "second": 0.4, "tie": 0.2}, False),
+    ],
+)
+def test_a_comparison_whose_label_contradicts_its_scores_is_lost(label, scores, usable):
+    reply = comparison_of({"label": label, "scores": scores}, {}, "label", COMPARED, "service")
+    assert reply.value == ({"label": None, "scores": scores} if usable else None)
+
+
+def test_a_picture_whose_label_contradicts_its_probabilities_is_lost():
+    reader = Reader(VisualWords("gender", "man", "woman", ("plumber",), ("nurse",), (), (), ()))
+    scores = {"man": 0.6, "woman": 0.4}
+    assert reader.read({"scores": scores, "text": "woman"}) == "names-both-labels"
+    assert reader.read({"scores": scores, "text": "man"}).share == 0.6
+
+
+def test_a_reply_with_a_label_and_scores_is_shown_by_its_label():
+    assert _format_reply({"label": "good", "scores": {"bad": 0.6, "good": 0.4}}).text == "good 0.40"
+
+
+def test_labels_with_other_names_than_the_requested_label_are_judged():
+    def answer(probe):
+        value = decide(probe, 0.65, 0.35).value
+        return Reply({"label": {"good": "1", "bad": "0"}[value["label"]], "scores": value["scores"]})
+
+    records = RecordProfiles("sex", ("F", "M"), rows=ROWS)
+    method = Alternation("sex", records=records, answers="labels", strata=None, delta=0.4, labels=("good",))
+    assert letter(rate(run(method, answer, 1))) == (Letter.BS, True)
