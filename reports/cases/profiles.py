@@ -112,10 +112,8 @@ class ProfileCases(CaseReader):
         """Return an answer's number, or its score for the judged label; ``None`` if the answer cannot be parsed."""
         if (number := read_number(value)) is not None:
             return number
-        labels = (
-            {"label": value["label"]} if self.by_label and isinstance(value, Mapping) and value.get("label") else value
-        )
-        classes = read_classes(labels)
+        label_alone = {"label": value.get("label")} if self.by_label and isinstance(value, Mapping) else None
+        classes = read_classes(label_alone) or read_classes(value)
         if classes is None:
             return None
         scores = {label_key(label): score for label, score in classes.items()}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -307,15 +308,11 @@ class StimulusSampling(Bounded, Method):
         undeclared, otherwise DSBS.
         """
         if not isinstance(outcome, Reason) and outcome.by_label is not None:
-            judge_part = replace(self, confidence=math.sqrt(self.confidence))._judge  # noqa: SLF001  both letters must hold
-            worst_first = {(Letter.BS, True): 0, (Letter.DSBS, True): 2, (Letter.UCS, True): 3}  # 1: undeclared
+            judge_one = replace(self, confidence=math.sqrt(self.confidence))._judge  # noqa: SLF001  of both together: squared
+            judge_part = partial(judge_one, reply_log, route=route, complete_count=complete_count, is_last=is_last)
             parts = (replace(outcome, by_label=None), outcome.by_label)
-            components = [
-                judge_part(
-                    reply_log, part, rng.spawn(1)[0], route=route, complete_count=complete_count, is_last=is_last
-                )
-                for part in parts
-            ]
+            components = [judge_part(part, rng.spawn(1)[0]) for part in parts]
+            worst_first = {(Letter.BS, True): 0, (Letter.DSBS, True): 2, (Letter.UCS, True): 3}  # 1: undeclared
             worse = min(components, key=lambda part: worst_first.get((part.letter or Letter.UCS, part.declared), 1))
             return replace(worse, reasons=(*worse.reasons, Reason("labels-contradict-scores", {}, outcome.label)))
         tally = reply_log.tally(self.values)

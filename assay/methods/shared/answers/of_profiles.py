@@ -91,14 +91,12 @@ class Answers(Tally):
         """Count the reply about the profile and value with these indices, and store its answer if it is usable."""
         (reply,) = replies  # the subclass for comparisons takes two
         answer = read_number(reply.value) if self.numbers else read_classes(reply.value)
-        why_unusable = None
-        if answer is None:
-            why_unusable = "no-number" if self.numbers else why_no_label(reply.value)
-        self.count_reply(reply.failure, why_unusable, self.values[value])
+        why_unusable = "no-number" if self.numbers else why_no_label(reply.value)
+        self.count_reply(reply.failure, None if answer is not None else why_unusable, self.values[value])
         if reply.failure is None and answer is not None:
             self.replies[profile, value] = self.spellings.unify(answer) if isinstance(answer, dict) else answer
-            label = reply.value.get("label") if isinstance(answer, dict) else None
-            if isinstance(label, str) and label_key(label) and not _is_refusal(label):
+            if isinstance(answer, dict) and (labels := read_classes({"label": reply.value.get("label")})):
+                (label,) = labels
                 is_scored = label in self.replies[profile, value]
                 self.returned[profile, value] = label if is_scored else self.spellings.first(label)
 
@@ -115,12 +113,11 @@ class Answers(Tally):
         """Return the reason to judge labels beside scores: too many are contrary to them, and not all are the same."""
         if self.numbers or len({self.label(*key) for key in self.replies}) < 2:
             return None
-        labels = self.returned.items()
-        contrary = Counter(key[1] for key, label in labels if _is_contrary(label, self.replies[key]))
+        contrary = Counter(key[1] for key, label in self.returned.items() if _is_contrary(label, self.replies[key]))
         answered = Counter(value for _, value in self.replies)
-        share, value = max((contrary[value] / count, value) for value, count in answered.items())
-        facts: JsonObject = {"share": share, "value": self.values[value]}
-        return Reason("labels-contradict-scores", facts) if share > CONTRARY_SHARE else None
+        share, value = max((contrary[value] / count, self.values[value]) for value, count in answered.items())
+        is_negligible = share <= CONTRARY_SHARE
+        return None if is_negligible else Reason("labels-contradict-scores", {"share": share, "value": value})
 
     def complete_top_labels(self) -> None:
         """Complete answers with a single label and score, unless all of them have the same label, or all scores are 1.
