@@ -57,15 +57,13 @@ def judge_answers(task: JudgingTask, tolerance: Tolerance, rng: np.random.Genera
     answers.complete_top_labels()
     task.repeated_answers.complete_top_labels()
     complete_indices = task.complete_indices
-    label_by_output: dict[str, str | None] = (
-        {"output": None} if answers.numbers else {label: label for label in _judged_labels(answers, task.rules.labels)}
-    )
+    labels = () if answers.numbers else _judged_labels(answers, task.rules.labels)
+    outputs = [("output", None, task)] if answers.numbers else [(label, label, task) for label in labels]
     detail = _common_detail(answers, complete_indices, task.not_within)
-    if not label_by_output or too_few(answers, len(complete_indices)):
+    if not outputs or too_few(answers, len(complete_indices)):
         measurement = Measurement("output", answers.counts, tolerance, detail)
         biased_by_refusals = refused_group(task, measurement, tolerance, rng)
         return [biased_by_refusals or measurement.give_up(lost_reason(answers, len(complete_indices)))]
-    outputs = [(name, label, task) for name, label in label_by_output.items()]
     if answers.contrary_labels() is not None:
         requested = [answers.spellings.first(name) + BY_LABEL for name in task.rules.labels]
         answers, repeated = answers.by_label(), task.repeated_answers.by_label()
@@ -73,8 +71,7 @@ def judge_answers(task: JudgingTask, tolerance: Tolerance, rng: np.random.Genera
         rules = replace(task.rules, labels=labels)
         task = replace(task, answers=answers, repeated_answers=repeated, rules=rules, label_effects_cache={})
         outputs += [(label, label, task) for label in labels]
-    reason = too_many_labels([name for name, _, _ in outputs])
-    if reason is not None:
+    if (reason := too_many_labels([name for name, _, _ in outputs])) is not None:
         return [Measurement("output", answers.counts, tolerance, detail).give_up(reason)]
     exponent = 1 / len(outputs)  # so that all letters together have the confidence
     hidden_confidence = None if tolerance.hidden_confidence is None else tolerance.hidden_confidence**exponent
