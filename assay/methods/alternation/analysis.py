@@ -57,8 +57,8 @@ def judge_answers(task: JudgingTask, tolerance: Tolerance, rng: np.random.Genera
     answers.complete_top_labels()
     task.repeated_answers.complete_top_labels()
     complete_indices = task.complete_indices
-    labels = () if answers.numbers else _judged_labels(answers, task.rules.labels)
-    outputs = [("output", None, task)] if answers.numbers else [(label, label, task) for label in labels]
+    labels = (None,) if answers.numbers else _judged_labels(answers, task.rules.labels)  # numbers have no label
+    outputs = [(label or "output", label, task) for label in labels]
     detail = _common_detail(answers, complete_indices, task.not_within)
     if not outputs or too_few(answers, len(complete_indices)):
         measurement = Measurement("output", answers.counts, tolerance, detail)
@@ -67,10 +67,10 @@ def judge_answers(task: JudgingTask, tolerance: Tolerance, rng: np.random.Genera
     if answers.contrary_labels() is not None:
         requested = [answers.spellings.first(name) + BY_LABEL for name in task.rules.labels]
         answers, repeated = answers.by_label(), task.repeated_answers.by_label()
-        labels = _judged_labels(answers, requested) or _judged_labels(answers, ())  # unless labels have other names
-        rules = replace(task.rules, labels=labels)
+        returned = _judged_labels(answers, requested) or _judged_labels(answers, ())  # unless labels have other names
+        rules = replace(task.rules, labels=returned)
         task = replace(task, answers=answers, repeated_answers=repeated, rules=rules, label_effects_cache={})
-        outputs += [(label, label, task) for label in labels]
+        outputs += [(label, label, task) for label in returned]
     if (reason := too_many_labels([name for name, _, _ in outputs])) is not None:
         return [Measurement("output", answers.counts, tolerance, detail).give_up(reason)]
     exponent = 1 / len(outputs)  # so that all letters together have the confidence
