@@ -126,9 +126,9 @@ def _format_reply(value: Any) -> Reply | None:
     """Format a reply: a text unchanged, a class with its probability, or a number; ``None`` for a vector."""
     if isinstance(value, Mapping):
         if scores := value.get("scores"):
-            label = max(scores, key=scores.get)
+            label = value.get("label") or max(scores, key=scores.get)
             first_label = min(scores)  # the score of the same label in both replies, whichever label is likelier
-            return Reply(f"{label} {scores[label]:.2f}", scores[first_label])
+            return Reply(f"{label} {scores.get(label, 0.0):.2f}", scores[first_label])
         text = value.get("label") or value.get("text")
         return None if text is None else Reply(str(text))
     if isinstance(value, float | int):

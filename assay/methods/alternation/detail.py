@@ -68,7 +68,7 @@ class GroupDocument:
 
 @dataclass(frozen=True)
 class LabelsDocument:
-    """Number of profiles whose likeliest label differs (`changed`) between two values."""
+    """Number of profiles whose label differs (`changed`) between two values."""
 
     from_: str | None = None
     to: str | None = None

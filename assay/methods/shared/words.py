@@ -16,6 +16,10 @@ PROFILES: Mapping[str, str] = {
         "of the answer (settings.output)."
         "[ It gave {seen:names}.]"
     ),
+    "labels-contradict-scores": (
+        "{where:where}the service's label is often not the likeliest by its scores[: in {share:share} of the answers "
+        "about {value:value}]. Both are judged, and the worse letter counts."
+    ),
     "label-respelt": (
         "{where:where}[the label {label:value}|one label] came in other spellings as well[: {spellings:names}], which "
         "count as one label."
