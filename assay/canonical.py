@@ -6,8 +6,6 @@ so that a single observation can be disclosed and proved without the others. Lea
 by one, and one hash per level is kept: memory grows with the logarithm of the number of leaves.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ To add a method: write its module, add its class to `AnyMethod`, give it a page 
 the entry-point group ``assay.methods`` (docs/extending.md).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Mapping

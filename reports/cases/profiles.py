@@ -1,7 +1,5 @@
 """Cases of methods that ask about profiles: the answers to one text or record with every value of the attribute."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Tables, figures and sentences of a rating of recorded decisions (method ``outcomes``) in a report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.document import RatingDocument, ReasonDocument, read_json

@@ -4,8 +4,6 @@ Pages are keyset pages: each starts after the last row of the previous one, so n
 dataclass, or a function, that takes the columns of a row by name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 

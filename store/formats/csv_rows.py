@@ -3,8 +3,6 @@
 The encoding, the separator and the use of blanks are recognised from a sample of the file.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

@@ -5,8 +5,6 @@ older ones of its tenant; otherwise an owner could withdraw a bad rating to show
 ratings that stand for it count (`store.ratings.standing`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

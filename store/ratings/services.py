@@ -9,8 +9,6 @@ A withdrawn rating hides the older ones of its tenant, service, method and attri
 a bad rating to show an older, better one. It hides no rating of another tenant in the same class.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -10,8 +10,6 @@ Proofs expire and hosts change hands, so a look-up uses the proofs of the moment
 the time of the rating.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

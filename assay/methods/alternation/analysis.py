@@ -1,7 +1,5 @@
 """Effects and letters from the answers to alternated profiles (docs/methods/alternation.md)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

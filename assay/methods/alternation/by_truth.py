@@ -4,8 +4,6 @@ The tables are those of the method ``outcomes``, and do not affect the letter: a
 err more often for one group, or follow the attribute with equal outcomes of the groups.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Input of the analysis of alternation: answers by profile and value, repeated answers, strata, clusters, limits."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

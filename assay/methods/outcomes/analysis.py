@@ -1,7 +1,5 @@
 """Components of a rating of recorded decisions: effects and letter for each column of groups or intersection."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ A number is published only if it can be computed from counts that are shown: the
 would confirm a guess of a masked count. See decision 0124.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 

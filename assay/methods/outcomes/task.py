@@ -1,7 +1,5 @@
 """Settings of a request about recorded decisions, with its table: what is compared, and which outcomes are judged."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Threshold map: selected people, impact ratio and gaps of error rates at many possible thresholds of a score."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

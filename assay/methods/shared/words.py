@@ -1,7 +1,5 @@
 """Text templates for the codes of reasons and failures that several methods share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 PROFILES: Mapping[str, str] = {

@@ -1,7 +1,5 @@
 """Answers about profiles: sentences or records that are sent once with each value of an attribute (he, she)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
