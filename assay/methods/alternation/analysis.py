@@ -62,13 +62,13 @@ def judge_answers(task: JudgingTask, tolerance: Tolerance, rng: np.random.Genera
         measurement = Measurement("output", answers.counts, tolerance, detail)
         biased_by_refusals = refused_group(task, measurement, tolerance, rng)
         return [biased_by_refusals or measurement.give_up(lost_reason(answers, len(complete_indices)))]
-    if answers.contrary_labels() is not None:
-        requested = [answers.spellings.first(name) + BY_LABEL for name in task.rules.labels]
+    if answers.contrary_labels() is not None:  # the returned labels contradict the scores: judge them as well
+        requested_labels = [answers.spellings.first(name) + BY_LABEL for name in task.rules.labels]
         answers, repeated = answers.by_label(), task.repeated_answers.by_label()
-        returned = _judged_labels(answers, requested) or _judged_labels(answers, ())  # unless labels have other names
-        rules = replace(task.rules, labels=returned)
+        returned_labels = _judged_labels(answers, requested_labels) or _judged_labels(answers, ())
+        rules = replace(task.rules, labels=returned_labels)
         task = replace(task, answers=answers, repeated_answers=repeated, rules=rules, label_effects_cache={})
-        outputs += [(label, label, task) for label in returned]
+        outputs += [(label, label, task) for label in returned_labels]
     if (reason := too_many_labels([name for name, _, _ in outputs])) is not None:
         return [Measurement("output", answers.counts, tolerance, detail).give_up(reason)]
     exponent = 1 / len(outputs)  # so that all letters together have the confidence
@@ -89,7 +89,7 @@ def _judge_output(
     rng: np.random.Generator,
     output_count: int,
 ) -> Component:
-    """Judge one of `output_count` outputs; declare no letter if the letters on several scales differ."""
+    """Judge one of `output_count` outputs; declare no letter if its letters on several scales (log, …) differ."""
     raw_table = task.table(task.answers, label)
     table = raw_table[task.complete_indices]
     measurement = Measurement(name, task.answers.counts, tolerance, detail)
@@ -112,7 +112,7 @@ def _judge_output(
 
 
 def _add_scale_letters(component: Component, variants: Sequence[Component], scales: Sequence[Scale]) -> Component:
-    """Add to `component` the letters of its `variants` on other scales; if declared letters differ, declare none."""
+    """Add to `component` the letters of `variants` (the output on other scales); if declared ones differ, undeclare."""
     documents = tuple(
         types.ScaleDocument(scale, variant.letter, variant.declared)
         for scale, variant in zip(scales, (component, *variants), strict=True)
@@ -219,8 +219,8 @@ class _Output:
         rules = self.task.rules
         if rules.alpha is None or self.letter_only:
             return {}, NO_ENTRIES
-        _, side_indices = np.unique([str(case.side) for case in self.task.cases], return_inverse=True)
-        blocks = Blocks(self.table, self.task.answers.values, self.task.groups, side_indices, rules.tie)
+        _, list_of_content = np.unique([str(case.side) for case in self.task.cases], return_inverse=True)
+        blocks = Blocks(self.table, self.task.answers.values, self.task.groups, list_of_content, rules.tie)
         return kolmogorov_smirnov_letter(blocks, rules.alpha, rules.join)
 
     # -------------------------------------------------------------------- effects
@@ -239,11 +239,11 @@ class _Output:
         """Draw step 2's differences between groups: records by original value, or sentences with unequal contents."""
         groups = self.task.groups
         if groups is not None:
-            codes = np.unique(groups)
+            codes = np.unique(groups)  # of the original values
             if len(codes) < 2:
                 raise TooFewObservations(f"all records have the value {profiles.values[codes[0]]!r}; groups need two")
             return group_draws(profiles, groups, rng, self.draws)
-        sides = sorted({str(case.side) for case in self.task.cases})
+        sides = sorted({str(case.side) for case in self.task.cases})  # the two lists of contents
         side_indices = [sides.index(str(case.side)) for case in self.task.cases]
         return tied_draws(profiles, side_indices, self.task.rules.tie, rng, self.draws)
 
@@ -265,16 +265,16 @@ class _Output:
             *loss_effect(self.task.answers.by_group, rules.delta_loss, tolerance.confidence, rng, self.draws),
         )
         outputs = self.raw_table[complete_indices]  # original outputs: a change of amounts counts on every scale
-        amount_rows = amounts(outputs) if rules.scale == "auto" else None  # amounts are compared as ratios
-        if amount_rows is not None:
-            name, is_amount = amount_rows
+        name_and_mask = amounts(outputs) if rules.scale == "auto" else None  # amounts are compared as ratios
+        if name_and_mask is not None:
+            name, is_amount = name_and_mask
             clusters = {kind: ids[is_amount] for kind, ids in profiles.clusters.items()}
             amount_profiles = Profiles(np.log(outputs[is_amount]), profiles.values, clusters, rules.max_draw_weights)
-            limit = limit_on("log", tolerance.delta, deviation=amount_profiles.scale) or tolerance.delta
+            log_limit = limit_on("log", tolerance.delta, deviation=amount_profiles.scale) or tolerance.delta
             gaps = np.stack([*paired_draws(amount_profiles, rng.spawn(1)[0], self.draws).values()], axis=1)
-            samples = np.abs(fitted_together(gaps, limit, rng)).max(axis=1)
-            may_be_noise = may_be_chance(gaps, level=NO_FALSE_STRATUM)
-            hidden += (HiddenEffect("stratum", name, samples, limit, bound=may_be_noise),)
+            largest_gaps = np.abs(fitted_together(gaps, log_limit, rng)).max(axis=1)
+            is_bound = may_be_chance(gaps, level=NO_FALSE_STRATUM)  # only an upper bound
+            hidden += (HiddenEffect("stratum", name, largest_gaps, log_limit, bound=is_bound),)
         if rules.delta_individual is None:
             return hidden
         limit = rules.delta_individual
@@ -297,7 +297,7 @@ class _Output:
         if self.labels_without_scores and maybe_noise in task.label_effects_cache:  # drawn for an earlier label
             return task.label_effects_cache[maybe_noise]
         if self.labels_without_scores:
-            case_limit = limit * (math.sqrt(LABELS_CHANGED) / USUAL_LIMIT)  # limits the root of a share; squared below
+            case_limit = limit * (math.sqrt(LABELS_CHANGED) / USUAL_LIMIT)  # by default, the root of a share of .1
             cases = SingleCases.of_labels(*task.label_numbers, profiles.clusters, profiles.max_draw_weights)
         else:
             case_limit = limit
@@ -357,8 +357,8 @@ class _Output:
     # -------------------------------------------------------------------- details beside the letter
     def _pair_document(self, a: str, b: str, samples: Floats, profiles: Profiles) -> types.PairDocument:
         """Return the effect of changing the value `a` into `b`; `samples` are its draws in standard deviations."""
-        first_outputs, second_outputs = (self.table[:, profiles.values.index(name)] for name in (a, b))
-        difference = second_outputs - first_outputs
+        outputs_a, outputs_b = (self.table[:, profiles.values.index(value)] for value in (a, b))
+        difference = outputs_b - outputs_a
         return types.PairDocument(
             a,
             b,
@@ -387,7 +387,7 @@ class _Output:
         self, a: int, b: int, person_clusters: Integers | None, rng: np.random.Generator
     ) -> types.DivergenceDocument:
         """Return the divergence of the outputs under the values `a` and `b` (indices); if `a` < `b`, also the test."""
-        first, second = self.table[:, a], self.table[:, b]
+        first, second = self.table[:, a], self.table[:, b]  # outputs of the same profiles
         sign_flip_p = partial(sign_flip_test, second - first, rng, clusters=person_clusters)
         return types.DivergenceDocument(
             self.task.answers.values[a],
@@ -435,13 +435,13 @@ class _Output:
         self, letter: Letter, profiles: Profiles, pair: tuple[str, str], step_2: Floats, carrier: types.Carrier | None
     ) -> Reason:
         """Return a letter's reason: the mean change between the values `pair` and, for BS, the cluster behind it."""
-        first, second = pair
-        a, b = profiles.values.index(first), profiles.values.index(second)
+        first_value, second_value = pair
+        a, b = profiles.values.index(first_value), profiles.values.index(second_value)
         shift = float((self.table[:, b] - self.table[:, a]).mean())
         facts = {
             "output": self.name,
-            "from": first,
-            "to": second,
+            "from": first_value,
+            "to": second_value,
             "shift": shift,
             "effect": shift / profiles.scale,
             "step_2": float(step_2.mean()),

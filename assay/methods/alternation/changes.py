@@ -74,10 +74,10 @@ def _standard_error(answers: Answers, *, labels: bool) -> float:
 
 def _change_document(comparison: str, differences: Sequence[Floats], *, labels: bool) -> ChangeDocument:
     """Return the number of pairs of answers that differ and, of numbers, the root mean square of the `differences`."""
-    pairs = np.concatenate(differences)  # one number for each pair of answers
-    root_mean_square = math.sqrt(float((pairs**2).mean())) if len(pairs) else 0.0
+    by_pair = np.concatenate(differences)  # one number for each pair of answers
+    root_mean_square = math.sqrt(float((by_pair**2).mean())) if len(by_pair) else 0.0
     size = None if labels else root_mean_square
-    return ChangeDocument(comparison, changed=int(np.count_nonzero(pairs)), of=len(pairs), size=size)
+    return ChangeDocument(comparison, changed=int(np.count_nonzero(by_pair)), of=len(by_pair), size=size)
 
 
 def names_reason(

@@ -91,15 +91,15 @@ class Leverage:
         return sorted({case.clusters[kind] for case in self.cases})
 
     def _deviating_member(self, kind: str, in_cluster: NDArray[np.bool_]) -> str | None:
-        """Return the name, of a cluster's two names, whose outputs deviate more; ``None`` for one name or a tie."""
-        first, second = self._pair_columns
-        members = self.cases[int(in_cluster.argmax())].clusters[kind].split(JOINED)  # equal in all its cases
-        if len(members) != len(self.profiles.values):  # the cluster has one name for all values
+        """Return the one of a cluster's names (by value) whose outputs deviate more; ``None`` for one name or a tie."""
+        a, b = self._pair_columns  # indices of the two values
+        name_of_value = self.cases[int(in_cluster.argmax())].clusters[kind].split(JOINED)  # equal in all its cases
+        if len(name_of_value) != len(self.profiles.values):  # the cluster has one name for all values
             return None
-        first_distance, second_distance = (self._cluster_distance(kind, in_cluster, value) for value in (first, second))
-        if first_distance == second_distance:
+        distance_a, distance_b = (self._cluster_distance(kind, in_cluster, value) for value in (a, b))
+        if distance_a == distance_b:
             return None
-        return members[second if second_distance > first_distance else first]
+        return name_of_value[b if distance_b > distance_a else a]
 
     def _cluster_distance(self, kind: str, in_cluster: NDArray[np.bool_], value: int) -> float:
         """Return how far a cluster's mean output under a value (index) is from that predicted from other clusters."""

@@ -97,7 +97,7 @@ class JudgingTask:
         cluster_ids = numbered_clusters(self.cases)
         has_one_person = "person" in cluster_ids and not cluster_ids["person"].any()  # the only cluster is number 0
         if self.rules.judges_strata and has_one_person:
-            words = self.cases[0].clusters["person"].split(JOINED)
+            words = self.cases[0].clusters["person"].split(JOINED)  # a word for each value
             if all(word.islower() or word.lower() in PRONOUNS for word in words):  # names are capitalised
                 del cluster_ids["person"]
         return cluster_ids
@@ -112,10 +112,10 @@ class JudgingTask:
     def lost_shares(self) -> tuple[float, float]:
         """Share of profiles that lack an answer, and the largest weight they could have in a difference of step 2."""
         lost_share = 1 - len(self.cases) / len(self.answers.cases)
-        if self.groups is None:  # a side's shares in two groups differ by tie - (1 - tie)
+        if self.groups is None:  # sentences: a list of contents has the share `tie` of one group, 1 - `tie` of another
             return lost_share, (2 * self.rules.tie - 1) * lost_share
         sent, usable = (Counter(case.original for case in cases) for cases in (self.answers.cases, self.cases))
-        return lost_share, max(1 - usable[group] / count for group, count in sent.items())  # the most affected group
+        return lost_share, max(1 - usable[group] / count for group, count in sent.items())  # of the worst group
 
     @cached_property
     def label_changes(self) -> tuple[LabelsDocument, ...]:
@@ -133,7 +133,7 @@ class JudgingTask:
         `repeated_answers` holds the later turns: the first profiles of `answers`, asked again in each of them.
         """
         profiles_per_turn = len(self.repeated_answers.cases) // (TIMES - 1)
-        answered_again = {*self.repeated_answers.complete_indices}
+        answered_again = {*self.repeated_answers.complete_indices}  # turn by turn
         turns = range(TIMES - 1)
         return [
             index

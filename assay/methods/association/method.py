@@ -117,7 +117,7 @@ class Association(OneSpecification[AssociationWords]):
         low_coverage = coverage_reasons(coverage, words.name)
         try:
             rows = distances_of(words, vectors)
-            columns = rows.distance, rows.connection, rows.protected
+            columns = rows.distance, rows.connection, rows.protected  # connection: kind of the attribute word
             posterior = fit_hierarchy(*columns, rng, draws=self.draws, residual=self.residual, prior=self.prior)
             evidence, intervals = effects_of(
                 words, posterior, rows, self.delta, rng.spawn(1)[0] if self.strata else None
@@ -234,9 +234,9 @@ def effects_of(
                 )
                 for name, draws in list_gaps.items()
             )
-    effect_2 = step_2 if rng is None else np.abs(step_2)
+    judged_step_2 = step_2 if rng is None else np.abs(step_2)
     chance_1, chance_2 = may_be_chance(gaps), may_be_chance(step_2)
-    evidence = Evidence(np.abs(gaps).max(axis=1), effect_2, hidden=hidden, chance_1=chance_1, chance_2=chance_2)
+    evidence = Evidence(np.abs(gaps).max(axis=1), judged_step_2, hidden=hidden, chance_1=chance_1, chance_2=chance_2)
     return evidence, {"step_1": largest_interval(gaps), "step_2": interval_of(step_2)}
 
 
@@ -316,7 +316,7 @@ def _draw_mean_gaps(word_means: Sequence[Floats], draws: int, rng: np.random.Gen
 
     `word_means` has the mean distances of each group's words.
     """
-    freedom = sum(len(values) - 1 for values in word_means)
+    freedom = sum(len(values) - 1 for values in word_means)  # degrees of freedom
     if freedom == 0:  # one word a group: their spread is unknown, so all draws are 0
         return np.zeros((draws, len(word_means) * (len(word_means) - 1) // 2))
     variance = sum(float(((values - values.mean()) ** 2).sum()) for values in word_means) / freedom

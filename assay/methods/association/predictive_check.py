@@ -48,12 +48,12 @@ def predictive_check(
     OutOfBounds
         If a distance is outside [0, 2], or the columns differ in length.
     """
-    distances = _group_by_cell(distance, connection, protected)
+    distances = _group_distances(distance, connection, protected)
     for name in distances:
         posterior.draws_of(name)  # called only for its error if the connection was not fitted
-    y = np.concatenate([values for cells in distances.values() for values in cells.values()])
+    y = np.concatenate([values for by_word in distances.values() for values in by_word.values()])
     # three kernel widths beyond the data, the density is close to 0
-    margin = 3 * max(_kernel_width(posterior.draws_of(name), cells) for name, cells in distances.items())
+    margin = 3 * max(_kernel_width(posterior.draws_of(name), by_word) for name, by_word in distances.items())
     grid = np.linspace(y.min() - margin, y.max() + margin, GRID_POINTS)
     names = [name for name in posterior.connections if name in distances]
     checks = tuple(_check_density(posterior, name, distances[name], grid) for name in names)
@@ -63,27 +63,27 @@ def predictive_check(
     return Predictive(share_50, share_89, grid=_round_density(grid), connections=checks)
 
 
-def _check_density(posterior: Posterior, name: str, cells: Mapping[str, Floats], grid: Floats) -> DensityDocument:
-    """Return a connection's density, observed and predicted, and shares of its distances (`cells`) in the intervals."""
+def _check_density(posterior: Posterior, name: str, by_word: Mapping[str, Floats], grid: Floats) -> DensityDocument:
+    """Return a connection's density, observed and predicted, and shares of distances (`by_word`) in the intervals."""
     connection_draws = posterior.draws_of(name)
-    y = np.concatenate(list(cells.values()))
-    samples = {word: posterior.cell(name, word) for word in cells}
-    counts = [_count_predicted(samples[word], connection_draws.sigma, values) for word, values in cells.items()]
+    y = np.concatenate(list(by_word.values()))
+    mean_draws = {word: posterior.cell(name, word) for word in by_word}
+    counts = [_count_predicted(mean_draws[word], connection_draws.sigma, values) for word, values in by_word.items()]
     share_50, share_89 = (np.sum(counts, axis=0) / y.size).tolist()
-    smoothing = _kernel_width(connection_draws, cells)
+    smoothing = _kernel_width(connection_draws, by_word)
     stride = max(1, posterior.draws // DENSITY_DRAWS)
     spread = np.hypot(connection_draws.sigma[::stride], smoothing)  # predictions are smoothed like observed distances
     densities = [
-        _density(grid, samples[word][::stride], spread) * (values.size / y.size) for word, values in cells.items()
+        _density(grid, mean_draws[word][::stride], spread) * (values.size / y.size) for word, values in by_word.items()
     ]
     observed, predicted = _density(grid, y, np.full(y.size, smoothing)), np.sum(densities, axis=0)
     return DensityDocument(name, y.size, share_50, share_89, _round_density(observed), _round_density(predicted))
 
 
-def _count_predicted(beta: Floats, sigma: Floats, distances: Floats) -> tuple[int, int]:
-    """Count a word's distances within its 50 % and its 89 % predictive interval, from draws of its mean and spread."""
+def _count_predicted(means: Floats, sigmas: Floats, distances: Floats) -> tuple[int, int]:
+    """Count a word's distances within its 50 % and 89 % predictive intervals, from draws of its mean and its spread."""
     # the draws are independent, so evenly spread quantiles can replace random ones, without their noise
-    predicted_values = beta + sigma * special.ndtri((np.arange(beta.size) + 0.5) * GOLDEN % 1)
+    predicted_values = means + sigmas * special.ndtri((np.arange(means.size) + 0.5) * GOLDEN % 1)
     limits_50, limits_89 = (hpdi(predicted_values, mass) for mass in (MASS_50, MASS_89))
     return _count_within(limits_50, distances), _count_within(limits_89, distances)
 
@@ -92,9 +92,9 @@ def _count_within(limits: IntervalEnds, distances: Floats) -> int:
     return int(np.count_nonzero((limits.low <= distances) & (distances <= limits.high)))
 
 
-def _kernel_width(connection_draws: ConnectionDraws, cells: Mapping[str, Floats]) -> float:
+def _kernel_width(connection_draws: ConnectionDraws, by_word: Mapping[str, Floats]) -> float:
     """Return the kernel width of the observed and predicted density: Silverman's rule with the residual sd."""
-    return float(0.9 * connection_draws.sigma.mean() * sum(values.size for values in cells.values()) ** -0.2)
+    return float(0.9 * connection_draws.sigma.mean() * sum(values.size for values in by_word.values()) ** -0.2)
 
 
 def _density(grid: Floats, centres: Floats, spreads: Floats) -> Floats:
@@ -103,12 +103,12 @@ def _density(grid: Floats, centres: Floats, spreads: Floats) -> Floats:
     return np.asarray((np.exp(-0.5 * z**2) / spreads).mean(axis=1) / math.sqrt(2 * math.pi), dtype=float)
 
 
-def _group_by_cell(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> dict[str, dict[str, Floats]]:
+def _group_distances(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> dict[str, dict[str, Floats]]:
     """Group distances by connection, and within it by protected word."""
     rows: dict[str, dict[str, list[float]]] = {}
     for value, name, word in zip(*checked_columns(distance, connection, protected), strict=True):
         rows.setdefault(name, {}).setdefault(word, []).append(value)
-    return {name: {word: np.array(values) for word, values in cells.items()} for name, cells in rows.items()}
+    return {name: {word: np.array(values) for word, values in by_word.items()} for name, by_word in rows.items()}
 
 
 def _round_density(values: Floats) -> tuple[float, ...]:

@@ -71,7 +71,7 @@ class _Kind:
     """People whose mean outcomes are compared between groups: everybody, or those with one true outcome."""
 
     alike: str
-    """As in `_Family`."""
+    """As in `_GroupMeans`."""
     cells: Mask
     counts: Floats
     """Number of people by group, shape (groups,)."""
@@ -84,7 +84,7 @@ class _Kind:
 
 
 @dataclass(frozen=True)
-class _Family:
+class _GroupMeans:
     """Mean outcomes by group among comparable people: everybody, those with the same true outcome, or within strata."""
 
     alike: str
@@ -119,7 +119,7 @@ class _Family:
         return wald_p_value(self.means, rates=self.rates is not None)
 
 
-def _gap_interval(families: Sequence[_Family], fitted: Floats) -> Interval:
+def _gap_interval(families: Sequence[_GroupMeans], fitted: Floats) -> Interval:
     """Return the interval of the largest difference between groups; `fitted` are its draws from a joint fit of groups.
 
     Of three or more groups, the largest observed difference tends to exceed the true one. So their interval is widened
@@ -134,12 +134,12 @@ def _gap_interval(families: Sequence[_Family], fitted: Floats) -> Interval:
     return Interval(interval.estimate, lower_end, max(interval.high, float(high)), interval.level)
 
 
-def _smallest_p(families: Sequence[_Family]) -> float:
+def _smallest_p(families: Sequence[_GroupMeans]) -> float:
     """Return the smallest p-value of the families, times their number (Bonferroni)."""
     return min(family.p_value for family in families) * len(families)
 
 
-def _may_be_chance(families: Sequence[_Family]) -> bool:
+def _may_be_chance(families: Sequence[_GroupMeans]) -> bool:
     """Return whether chance alone can explain all differences of a step (`assay.statistics.hidden.chance`).
 
     With three or more groups, chance is only ruled out if a test also rejects that all groups are equal: of 14 equal
@@ -211,7 +211,7 @@ class _Comparison:
         component = self._add_steps_reason(component, measurement.detail.funnel)
         return self._add_calibration_reason(component, strata_rng)
 
-    def _too_few_reason(self, families: Sequence[_Family]) -> Reason | None:
+    def _too_few_reason(self, families: Sequence[_GroupMeans]) -> Reason | None:
         """Return a reason to name no most probable letter if standard errors are too large; otherwise ``None``.
 
         The limit `LARGEST_ERROR` applies to undeclared letters only, because few people can show a large difference.
@@ -286,33 +286,35 @@ class _Comparison:
         return None
 
     # ------------------------------------------------------------------------ effects
-    def _draw_kind(self, kind: _Kind, rng: np.random.Generator) -> _Family:
+    def _draw_kind(self, kind: _Kind, rng: np.random.Generator) -> _GroupMeans:
         """Draw the mean outcome of each group that has enough people of a kind."""
         output, grouping = self.output, self.grouping.only(kind.compared)
         cells = kind.cells & (grouping.codes >= 0)
         sample = sample_of(self.task.table, grouping, output.values, cells, binary=output.binary)
-        return _Family(kind.alike, sample.draw_means(rng), grouping.labels, sample.means if output.binary else None)
+        return _GroupMeans(kind.alike, sample.draw_means(rng), grouping.labels, sample.means if output.binary else None)
 
-    def _draw_alike(self, rng: np.random.Generator, *, with_all: bool = False) -> list[_Family]:
+    def _draw_alike(self, rng: np.random.Generator, *, with_all: bool = False) -> list[_GroupMeans]:
         """Draw mean outcomes by group of people with the same true outcome, within strata and, `with_all`, of all."""
         kinds = self._kinds if with_all else self._kinds[1:]
         families = [self._draw_kind(kind, rng.spawn(1)[0]) for kind in kinds if kind.compared]
         if self.task.strata is not None:
             sample, codes = self._sample_by_stratum(self.task.strata, self._kinds[0].cells)
             means = stratified_means(sample, codes, rng.spawn(1)[0], DRAWS)
-            families.append(_Family(f"with the same {self.task.strata.name}", means, self._compared_grouping.labels))
+            families.append(
+                _GroupMeans(f"with the same {self.task.strata.name}", means, self._compared_grouping.labels)
+            )
         return families
 
     def _draw_within_strata(self, rng: np.random.Generator) -> tuple[HiddenEffect, ...]:
         """Draw the differences between groups within each large stratum, among all people and by true outcome."""
         strata, labels, hidden = self.task.strata, self._compared_grouping.labels, list[HiddenEffect]()
-        limits = {"least": LEAST_PEOPLE, "max_strata": MOST_STRATA, "kinds": len(self._kinds)}
+        limits = {"least": LEAST_PEOPLE, "max_strata": MOST_STRATA, "kinds": len(self._kinds)}  # for the tests
         if strata is None:
             return ()
         for kind in self._kinds:
             sample, codes = self._sample_by_stratum(strata, kind.cells)
             names = [f"{strata.name}: {label}{kind.alike and ', '}{kind.alike}" for label in strata.labels]
-            kind_rng = rng.spawn(1)[0] if kind.alike else rng
+            kind_rng = rng.spawn(1)[0] if kind.alike else rng  # everybody (the first, not alike) is drawn with `rng`
             hidden += within_strata(sample, codes, names, labels, self.output.delta, kind_rng, **limits)
         return tuple(hidden)
 
@@ -322,7 +324,7 @@ class _Comparison:
         sample = self._sample(self.output.values, has_stratum, binary=self.output.binary)
         return sample, strata.codes[has_stratum & (self._compared_grouping.codes >= 0)]
 
-    def _draw_largest(self, family: _Family, rng: np.random.Generator) -> Floats:
+    def _draw_largest(self, family: _GroupMeans, rng: np.random.Generator) -> Floats:
         """Draw the largest absolute difference between groups; three or more groups are fitted jointly."""
         return np.asarray(np.abs(fitted_together(family.gaps, self.output.delta, rng.spawn(1)[0])).max(axis=1))
 
@@ -331,7 +333,9 @@ class _Comparison:
         return MissingValues(self.task, self.output, self._compared_grouping, self.grouping.codes < 0, high - low)
 
     # ------------------------------------------------------------------------ words and tables
-    def _reason_for(self, letter: Letter, families: Sequence[_Family], overall: _Family, evidence: Evidence) -> Reason:
+    def _reason_for(
+        self, letter: Letter, families: Sequence[_GroupMeans], overall: _GroupMeans, evidence: Evidence
+    ) -> Reason:
         if letter is Letter.UCS:
             return Reason("outcomes-even", {"effect": float(evidence.step_2.mean())}, self.name)
         if letter is Letter.DSBS:
@@ -339,7 +343,7 @@ class _Comparison:
         worst_family = max(families, key=lambda family: float(np.abs(family.gaps.mean(axis=0)).max()))
         return Reason("unequal-among-alike", {"alike": worst_family.alike, **self._gap_facts(worst_family)}, self.name)
 
-    def _gap_facts(self, family: _Family) -> dict[str, Any]:
+    def _gap_facts(self, family: _GroupMeans) -> dict[str, Any]:
         """Return facts for a reason: names, rates (of decisions) and difference of the two groups that differ most."""
         gaps = family.gaps.mean(axis=0)  # for each pair, the second group's mean less the first's
         index = int(np.abs(gaps).argmax())
@@ -389,7 +393,7 @@ class _Comparison:
         rows, scores = self._threshold_map.thresholds, self.task.scores
         if component.letter in {None, Letter.BS} or scores is None:
             return component
-        largest, reasons = self.task.delta, component.reasons
+        largest_gap, reasons = self.task.delta, component.reasons
         for threshold in (row.threshold or 0.0 for row in rows):
             selected = np.where(np.isnan(self.output.values), np.nan, scores >= threshold)
             at_threshold = replace(self, output=replace(self.output, values=selected, binary=True))
@@ -397,10 +401,10 @@ class _Comparison:
             pair_count = sum(math.comb(len(family.labels), 2) for family in families)
             for family in families:
                 sure_gap = family.sure_gap(len(rows) * pair_count)
-                if sure_gap > largest:
+                if sure_gap > largest_gap:
                     facts = {"threshold": f"{threshold:.6g}", "alike": family.alike, **self._gap_facts(family)}
                     reason = Reason("letter-depends-on-threshold", facts, self.name)
-                    largest, reasons = sure_gap, (reason, *component.reasons)
+                    largest_gap, reasons = sure_gap, (reason, *component.reasons)
         return replace(component, declared=component.declared and reasons == component.reasons, reasons=reasons)
 
     def _add_steps_reason(self, component: Component, steps: FunnelDocument) -> Component:

@@ -148,7 +148,7 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
     probabilities and facts are left out if a group that affects its letter is masked.
     """
     pairs = [(grouping, output) for grouping in task.groupings for output in task.outputs]
-    # by identity: outputs hold arrays, which have no hash
+    # outputs hold arrays, which have no hash, so their identity is the key
     decision_codes = {id(output): answer_codes(output.favourable) for output in task.outputs}
     truth = None if task.truth is None else answer_codes(task.truth)
     tables = [PublicTable(grouping, decision_codes[id(output)], truth) for grouping, output in pairs]
@@ -165,7 +165,7 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
         own_parts = {part for part in hidden_parts if part.table == index}
         public_tables = _PublicTables(task, grouping, task.outcomes(output), own_parts, scores)
         if public_tables.withholds(component):
-            withheld_names.add(component.name)  # the next call looks only for the component's own name
+            withheld_names.add(component.name)  # `component` below only asks for the component's own name
         public_component = public_tables.component(component, vocabulary, withheld_names)
         if component.funnel.steps:
             # `tables` has the components' tables first, then two for each step of each grouping

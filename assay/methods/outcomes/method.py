@@ -205,9 +205,9 @@ class Outcomes(Bounded, Method):
             raise SpecificationError("there is no file of decisions: upload one, and name it in the target", "table")
         components = judge_outcomes(self.task(), rng)
         yield from ()  # a design is a generator, even if it asks nothing
-        # rows of a cluster may repeat; by chance, all counts are multiples once in about times**cells files
+        # rows of a cluster may repeat; by chance, all counts are multiples of `times` in one of times**cells files
         times = 1 if self.table.clusters else max(1, math.gcd(*self.table.counts))
-        is_chance = len(self.table.counts) * math.log10(times) <= 9  # expected in one of up to a billion files
+        is_chance = len(self.table.counts) * math.log10(times) <= 9  # in one of at most a billion files
         repeated = () if is_chance else (Reason("rows-seem-repeated", {"times": times}),)
         return replace(self.finding(components, self._aggregation()), reasons=repeated)
 
@@ -263,7 +263,7 @@ class Outcomes(Bounded, Method):
         return answers
 
     def _passing_value(self, table: DecisionTable, name: str) -> str:
-        """Return the one requested value for "passed" that occurs in column `name`; if none does, the first of them."""
+        """Return the one requested value for "passed" that occurs in column `name`; if none does, the first requested."""
         candidates = self.step_favourable or (self.favourable,)
         known_values = [value for value in candidates if value in table.column(name).values]
         if len(known_values) > 1:

@@ -84,8 +84,8 @@ class MissingValues:
     def _change(self, compared: Mask, unsure: Mask, unknown: Mask, used: Floats | float = 1, least: int = 0) -> float:
         """Return the largest change that missing values can make to a difference between groups of `compared` people.
 
-        People in `unsure` cells may be among these; the outcome of people in `unknown` cells is unknown. `used` is the
-        share of each group that is compared with others. Groups of fewer than `least` people are left out.
+        It is unknown whether people in `unsure` cells are to be compared, and what outcome those in `unknown` cells
+        have. `used` is the share of each group that is compared. Groups of fewer than `least` people are left out.
         """
         weight_sums, is_positive = self.task.table.weight_sums, self.output.values == 1
         positive, negative = ~unknown & is_positive, ~unknown & ~is_positive
@@ -104,11 +104,11 @@ class MissingValues:
     def _change_by_truth(self) -> float:
         """Return the largest change of the effect among people of one true outcome; 0 if these are not known."""
         largest_change = 0.0
-        unclear, joins_unproved = self._undecided & self._unproved, self.output.binary or self._is_unplaced
+        all_unknown, ignores_scores = self._undecided & self._unproved, self.output.binary or self._is_unplaced
         for proved in self._proved:
-            unsure = self._unproved if joins_unproved else self._nobody
-            change = self._change(proved | unclear, unsure, self._undecided, least=LEAST_PEOPLE)
-            if not joins_unproved:  # known scores of people with unknown truth bound the change
+            unsure = self._unproved if ignores_scores else self._nobody
+            change = self._change(proved | all_unknown, unsure, self._undecided, least=LEAST_PEOPLE)
+            if not ignores_scores:  # the known scores of people with an unknown truth bound the change
                 change += largest_mean_change(self._sample(proved), self._sample(self._unproved), LEAST_PEOPLE)
             largest_change = max(largest_change, change)
         return largest_change
@@ -128,12 +128,12 @@ class MissingValues:
         comparable_share = np.maximum(1e-9, 1 - own_share)  # above 0, so that every group has a rate
         unknown = self._undecided | self._no_stratum | self.no_group
         stratum_changes = [0.0]
-        for of_kind in (~self._nobody, *self._proved):
-            may_be, counted = of_kind | self._unproved, of_kind & is_known
+        for of_kind in (~self._nobody, *self._proved):  # everybody, then people with each true outcome
+            may_be_of_kind, counted = of_kind | self._unproved, of_kind & is_known
             sizes = np.bincount(strata[counted], task.table.people[counted], shape[0])
             for index in np.argsort(-sizes, kind="stable")[:MOST_STRATA]:
                 in_stratum = strata == index
-                compared = in_stratum & may_be & (of_kind | self._undecided)
-                unsure = (in_stratum | self._no_stratum) & may_be & ~(in_stratum & of_kind)
+                compared = in_stratum & may_be_of_kind & (of_kind | self._undecided)
+                unsure = (in_stratum | self._no_stratum) & may_be_of_kind & ~(in_stratum & of_kind)
                 stratum_changes.append(self._change(compared, unsure, self._undecided, least=LEAST_PEOPLE))
         return self._change(~self._nobody, self._nobody, unknown, comparable_share), max(stratum_changes)

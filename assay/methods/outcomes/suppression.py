@@ -88,9 +88,10 @@ def masked_parts(tables: Sequence[PublicTable], people: Floats) -> frozenset[Par
     counts = _Counts.of(tables, people)
     hidden_parts = set(counts.small_parts())
     for index, table in enumerate(tables):
-        rows = [part for part in counts.parts if part.table == index]
-        if " x " in table.grouping.name and len(table.grouping.labels) > MOST_ROWS and hidden_parts.intersection(rows):
-            hidden_parts.update(rows)
+        all_parts = [part for part in counts.parts if part.table == index]
+        is_large_intersection = " x " in table.grouping.name and len(table.grouping.labels) > MOST_ROWS
+        if is_large_intersection and hidden_parts.intersection(all_parts):  # it is masked as a whole
+            hidden_parts.update(all_parts)
     return frozenset(counts.protect(hidden_parts)) if hidden_parts else frozenset()
 
 
@@ -120,7 +121,7 @@ class _Counts:
         class_count = classes.shape[1]
         variables = atom_of_cell.reshape(-1) * class_count + class_of_cell.reshape(-1)
         people_of_variables = np.bincount(variables, people, atoms.shape[1] * class_count).astype(float)
-        rows, parts = list[NDArray[np.bool_]](), list[Part]()  # of each count: the variables in it, and its part
+        rows, parts = list[NDArray[np.bool_]](), list[Part]()  # of each count: a mask of its variables, and its part
         sizes = {WHOLE_FILE: 0.0}
         row_of_answers = 0  # the row of `classes` with the decisions of a table; its truth is in the next row
         for index, table in enumerate(tables):
@@ -152,13 +153,13 @@ class _Counts:
         largest_changes = np.zeros(len(counts))  # of each count, in data with the same published counts
         small_indices = [index for index, count in enumerate(counts) if 0 < count < LEAST_SHOWN]
         # an answer that nobody in the file has, such as an unknown truth, is no secret
-        possible = np.flatnonzero(self.membership.sum(axis=1)).tolist()
+        occurring = np.flatnonzero(self.membership.sum(axis=1)).tolist()
         total_size = 0
         while True:
-            masked_indices = [index for index in possible if self.parts[index] in hidden_parts]
+            masked_indices = [index for index in occurring if self.parts[index] in hidden_parts]
             # small counts come first: once they can be larger by `LEAST_SHOWN`, other masked counts must differ by 1
             target = next((index for index in small_indices if largest_changes[index] < LEAST_SHOWN), None)
-            growth = float(LEAST_SHOWN)
+            growth = float(LEAST_SHOWN)  # by which the search makes the count `target` larger
             if target is None:
                 target = next((index for index in masked_indices if largest_changes[index] < 1), None)
                 growth = 1.0
@@ -192,7 +193,7 @@ class _Counts:
         movable_membership = self.membership[:, movable]
         costs = np.array([self.sizes[self.parts[index]] + 1 for index in visible_indices])  # an empty row costs 1
         # variables: people moved into each cell (out of it if negative), then decrease and increase of visible counts
-        slack = eye_array(len(visible_indices), format="csr")
+        slack = eye_array(len(visible_indices), format="csr")  # a column for the change of each visible count
         slack_count, move_count = 2 * len(visible_indices), len(movable)
         visible_rows = hstack([movable_membership[visible_indices], slack, -slack], format="csr")
         target_row = hstack([movable_membership[[target]], csr_array((1, slack_count))], format="csr")

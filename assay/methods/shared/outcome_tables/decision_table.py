@@ -147,7 +147,7 @@ class DecisionTable(Bounded):
             Scores that must be ends of classes, such as a threshold.
         """
         keys = [codes + 1 for _, codes in columns.values()]  # not negative: `UNKNOWN` is -1
-        cluster_count, bundles = 0, None
+        cluster_count, bundles = 0, None  # bundles: of at most `MOST_BUNDLES` numbers, whole clusters
         if clusters is not None:
             cluster_count = int(clusters.max(initial=-1)) + 1
             bundle_of_cluster = np.arange(cluster_count)
@@ -160,7 +160,7 @@ class DecisionTable(Bounded):
             examples, cell_of_row = _number_cells(keys)
         else:
             keep_exact = len(scores) <= EXACT_ROWS or np.unique(scores).size <= EXACT_ROWS / 4
-            for class_count in SCORE_CLASSES if keep_exact else SCORE_CLASSES[1:]:
+            for class_count in SCORE_CLASSES if keep_exact else SCORE_CLASSES[1:]:  # first 0: exact scores
                 codes, score_of_code = (
                     _classify_scores(scores, class_count, cuts) if class_count else _code_scores(scores)
                 )
