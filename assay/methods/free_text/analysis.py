@@ -159,7 +159,7 @@ def _withhold_if_named(
     component: Component, tally: WrittenTexts, word_rows: Sequence[types.TypicalWordDocument]
 ) -> Component:
     """Withhold the letter of scores if many texts about a value hold an invented name that is typical of this value."""
-    names = invented_names(tally.texts.values()) - {name.casefold() for name in given_names()}  # these are exchanged
+    names = invented_names(tally.texts.values()) - {name.casefold() for name in given_names()}  # those are exchanged
     value_of_name = {row.word: row.value for row in word_rows if row.word in names}
     totals = Counter(value for _, value, _ in tally.texts)
     text_counts = Counter(  # of texts with such a name, by value
@@ -306,14 +306,14 @@ def _judge_outcome(
     )
 
 
-def _reason_for(letter: Letter, name: str, by_pair: Mapping[tuple[str, str], Floats], gaps: Floats) -> Reason:
-    """Return the reason for a letter, with the largest difference between two values."""
-    first, second = max(by_pair, key=lambda pair: abs(float(by_pair[pair].mean())))
+def _reason_for(letter: Letter, name: str, draws: Mapping[tuple[str, str], Floats], gaps: Floats) -> Reason:
+    """Return the reason for a letter, with the largest difference between two values; `draws` are by pair of values."""
+    first, second = max(draws, key=lambda pair: abs(float(draws[pair].mean())))
     facts = {
         "output": name,
         "from": first,
         "to": second,
-        "shift": float(by_pair[first, second].mean()),
+        "shift": float(draws[first, second].mean()),
         "step_2": float(np.abs(gaps).max(axis=1).mean()),
         "unit": UNITS[name],
     }

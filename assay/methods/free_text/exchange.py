@@ -78,19 +78,19 @@ class Exchange:
         """Return the word that replaces a match, capitalised alike; for "her", the next word decides (him or his)."""
         mention = match.group()
         # as the word is listed, or in lower case, or with a small first letter
-        by_slot = targets.get(mention) or targets.get(mention.lower()) or targets[mention[:1].lower() + mention[1:]]
-        word = next(iter(by_slot.values()))
-        if POSSESSIVE in by_slot and OBJECT in by_slot:
+        uses = targets.get(mention) or targets.get(mention.lower()) or targets[mention[:1].lower() + mention[1:]]
+        word = next(iter(uses.values()))  # the new word by slot (use in a sentence)
+        if POSSESSIVE in uses and OBJECT in uses:
             next_word = re.match(r"\s+(\w+)", match.string[match.end() :])
             is_possessive = next_word is not None and not no_possessive_before(next_word[1].lower())
-            word = by_slot[POSSESSIVE if is_possessive else OBJECT]
+            word = uses[POSSESSIVE if is_possessive else OBJECT]
         if mention.isupper() and len(mention) > 1:
             return word.upper()
         return word[:1].upper() + word[1:] if mention[:1].isupper() else word
 
     @cached_property
     def _slots_by_value(self) -> Mapping[str, Sequence[tuple[str, str]]]:
-        """By value, pairs (slot, word) to exchange: whole person, words in which the persons differ, group words."""
+        """By value, words to exchange, each with its slot (use): person, words in which persons differ, group words."""
         person_words = {value: person.split() for value, person in self.persons.items()}
         word_counts = {len(words) for words in person_words.values()}
         can_pair_words = len(word_counts) == 1 and word_counts != {1}  # with one word, that is the whole person

@@ -71,7 +71,7 @@ class _Kind:
     """People whose mean outcomes are compared between groups: everybody, or those with one true outcome."""
 
     alike: str
-    """As in `_GroupMeans`."""
+    """As in `_Means`."""
     cells: Mask
     counts: Floats
     """Number of people by group, shape (groups,)."""
@@ -84,7 +84,7 @@ class _Kind:
 
 
 @dataclass(frozen=True)
-class _GroupMeans:
+class _Means:
     """Mean outcomes by group among comparable people: everybody, those with the same true outcome, or within strata."""
 
     alike: str
@@ -119,7 +119,7 @@ class _GroupMeans:
         return wald_p_value(self.means, rates=self.rates is not None)
 
 
-def _gap_interval(families: Sequence[_GroupMeans], fitted: Floats) -> Interval:
+def _gap_interval(families: Sequence[_Means], fitted: Floats) -> Interval:
     """Return the interval of the largest difference between groups; `fitted` are its draws from a joint fit of groups.
 
     Of three or more groups, the largest observed difference tends to exceed the true one. So their interval is widened
@@ -134,12 +134,12 @@ def _gap_interval(families: Sequence[_GroupMeans], fitted: Floats) -> Interval:
     return Interval(interval.estimate, lower_end, max(interval.high, float(high)), interval.level)
 
 
-def _smallest_p(families: Sequence[_GroupMeans]) -> float:
+def _smallest_p(families: Sequence[_Means]) -> float:
     """Return the smallest p-value of the families, times their number (Bonferroni)."""
     return min(family.p_value for family in families) * len(families)
 
 
-def _may_be_chance(families: Sequence[_GroupMeans]) -> bool:
+def _may_be_chance(families: Sequence[_Means]) -> bool:
     """Return whether chance alone can explain all differences of a step (`assay.statistics.hidden.chance`).
 
     With three or more groups, chance is only ruled out if a test also rejects that all groups are equal: of 14 equal
@@ -211,7 +211,7 @@ class _Comparison:
         component = self._add_steps_reason(component, measurement.detail.funnel)
         return self._add_calibration_reason(component, strata_rng)
 
-    def _too_few_reason(self, families: Sequence[_GroupMeans]) -> Reason | None:
+    def _too_few_reason(self, families: Sequence[_Means]) -> Reason | None:
         """Return a reason to name no most probable letter if standard errors are too large; otherwise ``None``.
 
         The limit `LARGEST_ERROR` applies to undeclared letters only, because few people can show a large difference.
@@ -286,23 +286,21 @@ class _Comparison:
         return None
 
     # ------------------------------------------------------------------------ effects
-    def _draw_kind(self, kind: _Kind, rng: np.random.Generator) -> _GroupMeans:
+    def _draw_kind(self, kind: _Kind, rng: np.random.Generator) -> _Means:
         """Draw the mean outcome of each group that has enough people of a kind."""
         output, grouping = self.output, self.grouping.only(kind.compared)
         cells = kind.cells & (grouping.codes >= 0)
         sample = sample_of(self.task.table, grouping, output.values, cells, binary=output.binary)
-        return _GroupMeans(kind.alike, sample.draw_means(rng), grouping.labels, sample.means if output.binary else None)
+        return _Means(kind.alike, sample.draw_means(rng), grouping.labels, sample.means if output.binary else None)
 
-    def _draw_alike(self, rng: np.random.Generator, *, with_all: bool = False) -> list[_GroupMeans]:
+    def _draw_alike(self, rng: np.random.Generator, *, with_all: bool = False) -> list[_Means]:
         """Draw mean outcomes by group of people with the same true outcome, within strata and, `with_all`, of all."""
         kinds = self._kinds if with_all else self._kinds[1:]
         families = [self._draw_kind(kind, rng.spawn(1)[0]) for kind in kinds if kind.compared]
         if self.task.strata is not None:
             sample, codes = self._sample_by_stratum(self.task.strata, self._kinds[0].cells)
             means = stratified_means(sample, codes, rng.spawn(1)[0], DRAWS)
-            families.append(
-                _GroupMeans(f"with the same {self.task.strata.name}", means, self._compared_grouping.labels)
-            )
+            families.append(_Means(f"with the same {self.task.strata.name}", means, self._compared_grouping.labels))
         return families
 
     def _draw_within_strata(self, rng: np.random.Generator) -> tuple[HiddenEffect, ...]:
@@ -324,7 +322,7 @@ class _Comparison:
         sample = self._sample(self.output.values, has_stratum, binary=self.output.binary)
         return sample, strata.codes[has_stratum & (self._compared_grouping.codes >= 0)]
 
-    def _draw_largest(self, family: _GroupMeans, rng: np.random.Generator) -> Floats:
+    def _draw_largest(self, family: _Means, rng: np.random.Generator) -> Floats:
         """Draw the largest absolute difference between groups; three or more groups are fitted jointly."""
         return np.asarray(np.abs(fitted_together(family.gaps, self.output.delta, rng.spawn(1)[0])).max(axis=1))
 
@@ -333,9 +331,7 @@ class _Comparison:
         return MissingValues(self.task, self.output, self._compared_grouping, self.grouping.codes < 0, high - low)
 
     # ------------------------------------------------------------------------ words and tables
-    def _reason_for(
-        self, letter: Letter, families: Sequence[_GroupMeans], overall: _GroupMeans, evidence: Evidence
-    ) -> Reason:
+    def _reason_for(self, letter: Letter, families: Sequence[_Means], overall: _Means, evidence: Evidence) -> Reason:
         if letter is Letter.UCS:
             return Reason("outcomes-even", {"effect": float(evidence.step_2.mean())}, self.name)
         if letter is Letter.DSBS:
@@ -343,7 +339,7 @@ class _Comparison:
         worst_family = max(families, key=lambda family: float(np.abs(family.gaps.mean(axis=0)).max()))
         return Reason("unequal-among-alike", {"alike": worst_family.alike, **self._gap_facts(worst_family)}, self.name)
 
-    def _gap_facts(self, family: _GroupMeans) -> dict[str, Any]:
+    def _gap_facts(self, family: _Means) -> dict[str, Any]:
         """Return facts for a reason: names, rates (of decisions) and difference of the two groups that differ most."""
         gaps = family.gaps.mean(axis=0)  # for each pair, the second group's mean less the first's
         index = int(np.abs(gaps).argmax())

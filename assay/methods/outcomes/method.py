@@ -263,7 +263,7 @@ class Outcomes(Bounded, Method):
         return answers
 
     def _passing_value(self, table: DecisionTable, name: str) -> str:
-        """Return the one requested value for "passed" that occurs in column `name`; if none does, the first requested."""
+        """Return the one requested value for "passed" that occurs in column `name`, otherwise the first requested."""
         candidates = self.step_favourable or (self.favourable,)
         known_values = [value for value in candidates if value in table.column(name).values]
         if len(known_values) > 1:

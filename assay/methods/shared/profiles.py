@@ -119,7 +119,7 @@ class TextProfiles(Bounded):
 
         Raise `SpecificationError`, which names the field, if a field is still missing or is invalid.
         """
-        mention = self.mention or (None if self.decision is None else "explicit")
+        mention = self.mention or (None if self.decision is None else "explicit")  # how texts mention a value
         needs_documents = self.pairs and not (self.frames or self.contents)  # to compare, and none are given
         decision_name = self.decision or (COMPARED_DECISION if needs_documents else None)
         language = self.language

@@ -127,7 +127,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         undecided_roles = [
             role for role in all_roles if all(result.preferred == TIE for pair, result in results if pair.role == role)
         ]
-        facts: dict[str, object] = {"pairs": len(results), "rung": self.rung}
+        facts: dict[str, object] = {"pairs": len(results), "rung": self.rung}  # rung: the way of asking
         if len(undecided_roles) < len(all_roles):
             facts["lists"] = [LISTS[role] for role in undecided_roles]
         return [self.reason("all-ties", facts)] if undecided_roles else []
@@ -219,9 +219,9 @@ def _typical_frame_effect(
     preferences: Sequence[tuple[Pair, float]], mean: Floats, limit: float, rng: np.random.Generator
 ) -> tuple[Floats, bool] | None:
     """Return draws of a typical frame's distance from 1/2, and whether they only bound it; ``None`` for few frames."""
-    frames, groups, terms = np.array([(pair.frame, str(pair.pair_index), pair.term) for pair, _ in preferences]).T
+    frames, group_pairs, terms = np.array([(pair.frame, str(pair.pair_index), pair.term) for pair, _ in preferences]).T
     distances = np.array([share for _, share in preferences]) - NO_PREFERENCE
-    return typical_effect(mean, distances, frames, (groups, terms), scale=limit, rng=rng)
+    return typical_effect(mean, distances, frames, (group_pairs, terms), scale=limit, rng=rng)
 
 
 def summary(score: StereotypeScore) -> Scores:

@@ -75,7 +75,7 @@ class PairTally(AnswerTally[Pair, PairComparison]):
     groups: tuple[str, str] = ("first", "second")
 
     def take(self, rung: Rung, pair: Pair, replies: Sequence[Reply]) -> None:
-        """Count the replies about a pair, and store its comparison in `results` if they are usable and complete."""
+        """Count a pair's replies to a rung (way of asking); store its comparison if they are usable and complete."""
         no_answer = f"no-{'choice' if rung == 'choice' else 'number'}"
         if rung == "choice":  # a question is about both groups, so it counts for that of the term's stereotype, if any
             group_of_role = dict(zip(TIED, self.groups, strict=True))
@@ -116,8 +116,8 @@ def next_rung(rung: str) -> Rung | None:
 def ask_pairs(rung: Rung, pairs: Sequence[Pair], tally: PairTally, prefix: str, first: int) -> Asking:
     """Ask about pairs until the budget is used up, all questions about a pair in the same batch.
 
-    `prefix` begins every probe's id. `first` is the number of the first pair, and the next pairs follow; two
-    calls with the same `prefix` must not share a number.
+    `rung` is the way of asking, and `prefix` begins every probe's id. `first` is the number of the first pair, and the
+    next pairs follow; two calls with the same `prefix` must not share a number.
     """
 
     def probes_of(number: int, pair: Pair) -> list[Probe]:
@@ -130,7 +130,7 @@ def ask_pairs(rung: Rung, pairs: Sequence[Pair], tally: PairTally, prefix: str, 
 
 
 def questions(rung: Rung, pair: Pair) -> list[Ask]:
-    """Return the questions about a pair; ``masked`` asks for each shared word in the first, then in the second."""
+    """Return the questions about a pair for a rung (way of asking); ``masked``: each shared word in either sentence."""
     if rung == "echo":
         return [Score(pair.first), Score(pair.second)]
     if rung == "choice":
@@ -151,7 +151,7 @@ def shared_words(first: str, second: str) -> list[tuple[re.Match[str], re.Match[
 
 
 def compare(rung: Rung, replies: Sequence[Reply]) -> PairComparison | None:
-    """Compare the sentences of a pair by the replies about them; ``None`` if the replies do not allow it."""
+    """Compare the sentences of a pair by the replies of a rung (way of asking); ``None`` if these do not allow it."""
     numbers = [None if reply.failure is not None else _READERS[rung](reply.value) for reply in replies]
     if rung == "choice":
         return _compare_choices(*numbers)

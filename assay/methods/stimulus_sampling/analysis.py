@@ -145,13 +145,13 @@ def _draw_within_sides(
 
 
 def _draw_side_effects(
-    answered_inputs: AnsweredTexts | AnsweredCells, within: Sequence[Deviations], delta: float, rng: np.random.Generator
+    answered_inputs: AnsweredTexts | AnsweredCells, fits: Sequence[Deviations], delta: float, rng: np.random.Generator
 ) -> dict[int, HiddenEffect]:
-    """Draw the effect in each judged side of the contents, by its index; the sides' posteriors are fitted jointly."""
+    """Draw the effect in each judged side of the contents, by index; their posteriors (`fits`) are fitted jointly."""
     sides = _sides_to_judge(answered_inputs)
     estimates = {
         answered_inputs.sides[side]: (deviations.estimate, deviations.draws)
-        for side, deviations in zip(sides, within, strict=True)
+        for side, deviations in zip(sides, fits, strict=True)
     }
     even_shares = np.full(len(answered_inputs.values), 1 / len(answered_inputs.values))
     return {  # for the number of inputs see docs/decisions/0036

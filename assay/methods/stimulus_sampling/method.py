@@ -215,7 +215,7 @@ class StimulusSampling(Bounded, Method):
         route = "weights" if self.route == "weights" else "surrogate"
         label = self.label
         if route == "weights":
-            supplies = from_prior(self.vectors, largest_count, draw_rng)
+            supplies = from_prior(self.vectors, largest_count, draw_rng)  # vectors for each cell (value and side)
         else:
             fit_result = yield from self._fit_surrogate(reply_log, draw_rng)
             if isinstance(fit_result, Reason):
@@ -309,11 +309,11 @@ class StimulusSampling(Bounded, Method):
         """
         if not isinstance(outcome, Reason) and outcome.by_label is not None:
             judge_one = replace(self, confidence=math.sqrt(self.confidence))._judge  # noqa: SLF001  of both together: squared
-            judge_part = partial(judge_one, reply_log, route=route, complete_count=complete_count, is_last=is_last)
-            parts = (replace(outcome, by_label=None), outcome.by_label)
-            components = [judge_part(part, rng.spawn(1)[0]) for part in parts]
-            worst_first = {(Letter.BS, True): 0, (Letter.DSBS, True): 2, (Letter.UCS, True): 3}  # 1: undeclared
-            worse = min(components, key=lambda part: worst_first.get((part.letter or Letter.UCS, part.declared), 1))
+            judge_outcome = partial(judge_one, reply_log, route=route, complete_count=complete_count, is_last=is_last)
+            by_scores = replace(outcome, by_label=None)
+            components = [judge_outcome(answers, rng.spawn(1)[0]) for answers in (by_scores, outcome.by_label)]
+            ranks = {(Letter.BS, True): 0, (Letter.DSBS, True): 2, (Letter.UCS, True): 3}  # 0: worst, 1: undeclared
+            worse = min(components, key=lambda judged: ranks.get((judged.letter or Letter.UCS, judged.declared), 1))
             return replace(worse, reasons=(*worse.reasons, Reason("labels-contradict-scores", {}, outcome.label)))
         tally = reply_log.tally(self.values)
         detail = SamplingComponent(

@@ -89,7 +89,7 @@ def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | 
     are_without_scores = all([*scores.values()] == [1.0] for scores in replies)
     has_one_score = len(labels) == 1 and not are_without_scores
     if requested_label is not None:
-        candidates = [*labels, *(NOT + label for label in labels)]
+        candidates = [*labels, *(NOT + label for label in labels)]  # labels and their opposites
         requested_label = next(
             (label for label in candidates if label_key(label) == label_key(requested_label)), requested_label
         )

@@ -167,12 +167,12 @@ class ProfileSampler:
 
     def take(self, count: int) -> tuple[list[Case], Floats]:
         """Return about `count` profiles, half of them on each side, and their inclusion probabilities."""
-        side = np.unique([str(case.side) for case in self.cases], return_inverse=True)[1]
+        side_of_case = np.unique([str(case.side) for case in self.cases], return_inverse=True)[1]
         p_included = np.ones(len(self.cases))
         for side_index in range(SIDES):
-            on_side = side == side_index
+            on_side = side_of_case == side_index
             p_included[on_side] = inclusion(self.density[on_side], count / SIDES)
-        indices = np.flatnonzero(self.number < p_included)
+        indices = np.flatnonzero(self.number < p_included)  # each profile has a random number of its own
         return [self.cases[int(index)] for index in indices], p_included[indices]
 
 

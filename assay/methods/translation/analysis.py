@@ -471,7 +471,7 @@ def _shift_reason(translations: Translations, step_1: float, common_facts: Json)
     gains = row_shares @ rates - input_shares
     # the residual of neutral sentences is harmless, so only values can gain there
     gainer = int(np.argmax(gains[:-1] if translations.neutral else gains))
-    if gainer == len(translations.outputs) - 1:  # the residual
+    if gainer == len(translations.outputs) - 1:  # the residual: outputs that name no single value
         return Reason(
             "attribute-erased", {**common_facts, "erased": int(counts[:, -1].sum()), "sent": total}, translations.name
         )

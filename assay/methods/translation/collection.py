@@ -199,11 +199,11 @@ class Translations(Tally):
                 reading = Reading(unusable="same-answer")
         if self.count_reply(reading.failure, reading.unusable, _commonest_value(text)) is None:  # not asked
             return
-        sort, reason = "unusable", reading.unusable
+        outcome, reason = "unusable", reading.unusable
         if reading.failure is not None:
-            sort, reason = "failed", reading.failure.code
+            outcome, reason = "failed", reading.failure.code
         elif reading.values is not None:
-            sort = "kept"
+            outcome = "kept"
             for position, (sentence, value) in enumerate(zip(text.sentences, reading.values, strict=True), start=1):
                 cell = self.rows.index(sentence.value), self.outputs.index(value)
                 self.by_block[text.block][cell] += 1
@@ -213,12 +213,12 @@ class Translations(Tally):
                 self.by_frame.setdefault(frame, self._zero_counts())[cell] += 1
                 self.by_position.setdefault(str(position), self._zero_counts())[cell] += 1
                 if value != sentence.value:
-                    sort = "changed"
-        if len(self._examples[sort]) < EXAMPLES_A_SORT:
+                    outcome = "changed"
+        if len(self._examples[outcome]) < EXAMPLES_A_SORT:
             values = NO_ITEMS if reading.values is None else reading.values
             middle_text, back_text = (None if reply is None else str(reply) for reply in (middle, returned))
             example = ExampleDocument(text.text, middle_text, back_text, values, reason)
-            self._examples[sort].append(example)
+            self._examples[outcome].append(example)
 
     def shares(self, role: str) -> Floats:
         """Return each value's declared share in the blocks of a role ("unbiased", "biased"), shape (blocks, values)."""

@@ -176,20 +176,18 @@ class Reader:
 
     def _read_named_label(self, text: str) -> PictureReading:
         """Read the label that a text names; a longer text that names none is a caption, which counts for neither."""
-        plain_text = (
-            normalise_answer(text).strip("\n '").removeprefix("json").strip()
-        )  # a code fence may begin with "json"
+        plain_text = normalise_answer(text).strip("\n '").removeprefix("json").strip()  # as of a fence "```json"
         answer = unwrap_json(compiled("picture", "confidence").sub("", plain_text))
         words = folded(_COMPOUND.sub(self._drop_compound, answer))
-        is_denied = _REJECTION.search(answer) is not None
+        is_rejected = _REJECTION.search(answer) is not None
         matches = [*self._name_pattern.finditer(words)]
         sides = {self._side_by_name[match.group()] for match in matches}
         if len(sides) == 1:
             (side,) = sides
-            is_denied = is_denied or any(_is_denied(words, match) for match in matches)
+            is_denied = is_rejected or any(_is_denied(words, match) for match in matches)
             return PictureReading(side, NAMES[side], text=text, unclear="names-no-label" if is_denied else None)
         names: Named = "both" if sides else "neither"
-        unclear = "names-no-label" if not sides and (is_denied or self._may_mean_a_label(words)) else None
+        unclear = "names-no-label" if not sides and (is_rejected or self._may_mean_a_label(words)) else None
         return PictureReading(TIE, names, text=text, unclear=unclear)
 
     def _drop_compound(self, match: re.Match[str]) -> str:

@@ -61,13 +61,13 @@ class LabelSpellings:
 
     def reasons(self) -> tuple[Reason, ...]:
         """Return a reason for each label that came in several spellings, for `LABELS_NAMED` labels at most."""
-        variants = [tuple(spellings) for spellings in self.by_key.values() if len(spellings) > 1]
+        respelt = [tuple(spellings) for spellings in self.by_key.values() if len(spellings) > 1]
         return tuple(
             Reason(
                 "label-respelt",
                 {"label": first, "spellings": [repr(spelling) for spelling in others[:SPELLINGS_NAMED]]},
             )
-            for first, *others in variants[:LABELS_NAMED]
+            for first, *others in respelt[:LABELS_NAMED]
         )
 
 
@@ -95,8 +95,8 @@ class Answers(Tally):
             self.replies[profile, value] = self.spellings.unify(answer) if isinstance(answer, dict) else answer
             if isinstance(answer, dict) and (labels := read_classes({"label": reply.value.get("label")})):
                 (label,) = labels
-                is_scored = label in self.replies[profile, value]
-                self.returned[profile, value] = label if is_scored else self.spellings.first(label)
+                is_spelt_as_scored = label in self.replies[profile, value]
+                self.returned[profile, value] = label if is_spelt_as_scored else self.spellings.first(label)
 
     def label(self, profile: int, value: int) -> str:
         """Return the label that the service returned; if it returned scores alone, the likeliest label."""
@@ -112,7 +112,7 @@ class Answers(Tally):
         if self.numbers or len({self.label(*key) for key in self.replies}) < 2:
             return None
         contrary = Counter(key[1] for key, label in self.returned.items() if _is_contrary(label, self.replies[key]))
-        answered = Counter(value for _, value in self.replies)
+        answered = Counter(value for _, value in self.replies)  # by index of the value, as `contrary`
         share, value = max((contrary[value] / count, self.values[value]) for value, count in answered.items())
         is_negligible = share <= CONTRARY_SHARE
         return None if is_negligible else Reason("labels-contradict-scores", {"share": share, "value": value})
@@ -123,19 +123,19 @@ class Answers(Tally):
         If all answers together have two labels, the other label gets the remaining probability. If they have more,
         the other scores are unknown, so the answer becomes its label, scored 1. An unknown score is never taken for 0.
         """
-        answers = {cell: answer for cell, answer in self.replies.items() if isinstance(answer, dict)}
+        answers = {key: answer for key, answer in self.replies.items() if isinstance(answer, dict)}
         labels = {label for scores in answers.values() for label in scores}
-        top_labels = {cell: next(iter(scores.items())) for cell, scores in answers.items() if len(scores) == 1}
+        top_labels = {key: next(iter(scores.items())) for key, scores in answers.items() if len(scores) == 1}
         have_scores = any(score != 1 for _, score in top_labels.values())  # labels without scores were read as 1
         if len({label for label, _ in top_labels.values()}) < 2 or not have_scores:
             return
-        for cell, (label, score) in top_labels.items():
-            self.returned.setdefault(cell, label)
+        for key, (label, score) in top_labels.items():
+            self.returned.setdefault(key, label)
             if len(labels) == PAIR:
                 (other_label,) = labels - {label}
-                self.replies[cell] = {label: score, other_label: 1 - score}
+                self.replies[key] = {label: score, other_label: 1 - score}
             else:
-                self.replies[cell] = {label: 1.0}
+                self.replies[key] = {label: 1.0}
 
     @property
     def complete_indices(self) -> list[int]:

@@ -82,7 +82,7 @@ def count_losses(lists: Mapping[str, Iterable[Sequence[str]]], spaces: Sequence[
     """
     by_list = {}
     for name, items in lists.items():
-        codes = [
+        codes = [  # of each item: why vectors of its texts are missing
             {space.missing[text] for space in spaces for text in texts if text in space.missing} for texts in items
         ]
         by_list[name] = Counter(usable=codes.count(set()), failed=sum(bool(missing - NOT_LOST) for missing in codes))

@@ -140,7 +140,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         except EvidenceError as error:
             return measurement.impossible(error)
         measurement.detail = self.add_scores(detail, fits, analysis_rng)
-        tied_fits = [fits[role] for role in TIED if role in fits]
+        tied_fits = [fits[role] for role in TIED if role in fits]  # of the lists of stereotypes
         # without neutral terms, another fit takes their place in the draws, and step 1 is left out below
         effects = stereotype_effects(fits.get("neutral", tied_fits[0]), tied_fits, effects_rng)
         if "neutral" not in fits:
@@ -152,8 +152,8 @@ class TermScores(ABC, Generic[W, T, F, C]):
             effects = effects.for_groups_like_these(shift, signs)
         neutral_score, stereotype_score = float(effects.neutral.mean()), float(effects.stereotyped.mean())
         hidden = self.hidden(effects, tolerance, effects_rng)
-        limit = " (step 2: these words)" if len(effects.lists) == 2 else ""  # a shift leaves the mean of two lists
-        groups = "with these words for the groups" if shift is None else f"and words for the groups like these{limit}"
+        caveat = " (step 2: these words)" if len(effects.lists) == 2 else ""  # a shift leaves the mean of two lists
+        groups = "with these words for the groups" if shift is None else f"and words for the groups like these{caveat}"
         measurement.detail = replace(
             measurement.detail,
             estimand=f"terms like these {groups}",
