@@ -50,7 +50,7 @@ LABELS_CHANGED, USUAL_LIMIT = 0.1, 0.25
 
 
 def judge_answers(task: JudgingTask, tolerance: Tolerance, rng: np.random.Generator) -> list[Component]:
-    """Return a component for each output, a number or a label's score; a single component if none can be judged."""
+    """Return a component, with a letter, for each output (number or label's score); a single one if none is judged."""
     answers = task.answers
     answers.complete_top_labels()
     task.repeated_answers.complete_top_labels()
@@ -256,7 +256,7 @@ class _Output:
         *,
         maybe_noise: bool,
     ) -> tuple[HiddenEffect, ...]:
-        """Draw the effects that the mean of all profiles can hide; `maybe_noise`: whether that mean may be chance."""
+        """Draw the effects that the mean of all texts or records can hide; `maybe_noise`: the mean may be chance."""
         complete_indices = np.array(self.task.complete_indices)
         families = {family: strata[complete_indices] for family, strata in self.task.families.items()}
         rules = self.task.rules
@@ -379,9 +379,8 @@ class _Output:
             pairs = [pairs[index] for index in furthest(distances, max(1, MOST_TESTED // self.output_count)).tolist()]
         # the first kind of cluster is the person (if any); the test flips all signs of a person together
         person_clusters = next(iter(clusters.values()), None)
-        return tuple(
-            self._divergence(a, b, person_clusters, rng) for a, b in sorted((*pairs, *((b, a) for a, b in pairs)))
-        )
+        ordered_pairs = sorted((*pairs, *((b, a) for a, b in pairs)))
+        return tuple(self._divergence(a, b, person_clusters, rng) for a, b in ordered_pairs)
 
     def _divergence(
         self, a: int, b: int, person_clusters: Integers | None, rng: np.random.Generator

@@ -233,7 +233,7 @@ class Alternation(Bounded, Method):
         return self._count_probes(self._profiles.expected())
 
     def _count_probes(self, profiles: int) -> int:
-        """Return the number of questions about `profiles` profiles, with the repeated questions about the first."""
+        """Return the number of questions about `profiles` texts or records, with repeated questions about the first."""
         repeated_profiles = min(self.repeats, profiles) * (TIMES - 1)
         # under one value, half of the profiles equal their opponent: two questions fewer, so one on average
         questions = 2 * len(self.values) - 1 if self.compares else len(self.values)
@@ -243,7 +243,7 @@ class Alternation(Bounded, Method):
         return min(self.profiles, available) if self.stop_early else available
 
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Ask about every profile with every value of the attribute, until an interim analysis finds a clear letter."""
+        """Ask about every profile (text or record) with every value, until an interim analysis finds a clear letter."""
         cases_rng, analysis_rng, order_rng = rng.spawn(3)
         profiles = self._profiles
         if isinstance(profiles, TextProfiles):
@@ -305,7 +305,7 @@ class Alternation(Bounded, Method):
         return [replace(components[0], detail=replace(components[0].detail, outcomes=outcomes)), *components[1:]]
 
     def _strata_families(self, cases: Sequence[Case]) -> tuple[dict[str, NDArray[np.str_]], Sequence[str]]:
-        """Return the stratum of each profile in each family (column, frame …), and the columns that were left out."""
+        """Return the stratum (part) of each profile by family (column, sentence frame …), and the columns left out."""
         if self.records is not None:
             return record_strata(self.records, cases, self.strata or ())
         families = {

@@ -119,9 +119,8 @@ class Association(OneSpecification[AssociationWords]):
             rows = distances_of(words, vectors)
             columns = rows.distance, rows.connection, rows.protected  # connection: kind of the attribute word
             posterior = fit_hierarchy(*columns, rng, draws=self.draws, residual=self.residual, prior=self.prior)
-            evidence, intervals = effects_of(
-                words, posterior, rows, self.delta, rng.spawn(1)[0] if self.strata else None
-            )
+            strata_rng = rng.spawn(1)[0] if self.strata else None
+            evidence, intervals = effects_of(words, posterior, rows, self.delta, strata_rng)
         except EvidenceError as error:
             return measurement.give_up(*low_coverage) if low_coverage else measurement.impossible(error)
         measurement.units = _count_units(words, vectors)
@@ -160,7 +159,7 @@ class Distances:
     distance: Floats
 
     def by_word(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Return the distances, rounded to five decimals, by protected word, connection and attribute word."""
+        """Return rounded distances by protected word, connection (kind of attribute word), and attribute word."""
         distances: dict[str, dict[str, dict[str, float]]] = {}
         columns = (self.protected, self.attribute, self.connection, self.distance)
         for word, attribute_word, connection, distance in zip(*(column.tolist() for column in columns), strict=True):
@@ -348,6 +347,7 @@ def _draw_control_mean(posterior: Posterior, words: Sequence[str], row_counts: M
 def _connection_document(
     draws: Floats, connection: str | None = None, sigma: float | None = None
 ) -> ConnectionDocument:
+    """Summarise draws of a mean distance; `connection` is the kind of attribute word, `sigma` the residual spread."""
     shortest, equal_tails = hpdi(draws, MASS_89), equal_tailed(draws, MASS_89)
     return ConnectionDocument(
         connection,
@@ -360,6 +360,7 @@ def _connection_document(
 
 
 def _protected_documents(words: AssociationWords, posterior: Posterior) -> tuple[ProtectedDocument, ...]:
+    """Return a row for each protected word, with its mean distance to each kind of attribute word (connection)."""
     return tuple(
         ProtectedDocument(word, group, {name: _connection_document(posterior.cell(name, word)) for name in names})
         for group, terms in words.protected.items()

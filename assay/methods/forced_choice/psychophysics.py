@@ -83,9 +83,8 @@ def judge_vectors(
     try:
         points = np.stack([_compute_points(space, cues, (*concepts, *controls), replicates) for space in spaces])
         points_in_halves = [_points_in_halves(space, cues, (*concepts, *controls), replicates, rng) for space in spaces]
-        effects = choice_effects(
-            points, len(concepts), rng, least=MIN_WORDS, sides=_side_indices(words, concepts) if strata else ()
-        )
+        sides = _side_indices(words, concepts) if strata else ()
+        effects = choice_effects(points, len(concepts), rng, least=MIN_WORDS, sides=sides)
     except EvidenceError as error:
         return measurement.impossible(error)
     models, cue_pairs, templates, _ = points.shape
@@ -245,9 +244,8 @@ def judge_choices(
         return measurement.give_up(*low_coverage)
     try:
         points = [judgements.fits[word].point for word in (*concepts, *controls)]
-        effects = trial_effects(
-            points, len(concepts), rng, least=MIN_WORDS, sides=_side_indices(words, concepts) if strata else ()
-        )
+        sides = _side_indices(words, concepts) if strata else ()
+        effects = trial_effects(points, len(concepts), rng, least=MIN_WORDS, sides=sides)
     except EvidenceError as error:
         return measurement.impossible(error)
     measurement.detail = replace(

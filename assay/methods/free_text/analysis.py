@@ -183,7 +183,7 @@ def _judge_scores(
     rng: np.random.Generator,
     bias_rng: np.random.Generator,
 ) -> Component:
-    """Judge the texts' scores, each a mean over versions for all values, unless the judge itself is too biased."""
+    """Judge the texts' scores, each a mean over the text's versions for all values, unless the judge is too biased."""
     answers = judgements.answers
     judge_document = types.JudgeDocument(
         label=judgements.counted_label,

@@ -139,7 +139,7 @@ class _Counts:
         return cls(people_of_variables, csr_array(np.array(rows, dtype=float)), [*parts, WHOLE_FILE], sizes)
 
     def small_parts(self) -> Iterator[Part]:
-        """Yield the parts with a count of 1 to 4 people; with a part `PEOPLE`, also the part `TRUTH` of its row."""
+        """Yield the parts with a count of 1 to 4 people; with the part `PEOPLE` of a row, also its part `TRUTH`."""
         for part, count in zip(self.parts, self.membership @ self.people, strict=True):
             if 0 < count < LEAST_SHOWN:
                 yield part
@@ -148,7 +148,7 @@ class _Counts:
                     yield Part(part.table, part.code, TRUTH)
 
     def protect(self, hidden_parts: set[Part]) -> set[Part]:
-        """Add parts to the set `hidden_parts` until no masked count can be computed; return the set."""
+        """Add parts (counts of a row masked together) to `hidden_parts` until no masked count can be computed."""
         counts = self.membership @ self.people
         largest_changes = np.zeros(len(counts))  # of each count, in data with the same published counts
         small_indices = [index for index, count in enumerate(counts) if 0 < count < LEAST_SHOWN]
@@ -213,7 +213,7 @@ class _Counts:
         return changes
 
     def _movable_variables(self, target: int, hidden_parts: set[Part]) -> NDArray[np.int64]:
-        """Return at most `MOST_MOVED` indices of variables: those in the target, then those in many masked counts."""
+        """Return indices of at most `MOST_MOVED` variables: those in the target, then those in many masked counts."""
         in_target = self.membership[[target]].toarray()[0] > 0
         masked_indices = [index for index, part in enumerate(self.parts) if part in hidden_parts]
         in_masked = self.membership[masked_indices].sum(axis=0)

@@ -222,7 +222,7 @@ def _check_words(field_name: str, name: str, words: tuple[str, ...]) -> None:
 
 
 def text_cases(profiles: TextProfiles, rng: np.random.Generator) -> tuple[Case, ...]:
-    """Write profiles in rounds: in each round, every pair of people is combined with one content of each side.
+    """Write profiles in rounds: in each, every pair of people gets a content from each side (list of contents).
 
     So the first profiles are balanced, whatever their number: each pair occurs equally often with both sides, each
     content in different frames, and the influence of people and frames cancels between the sides. After a pair has
@@ -282,7 +282,7 @@ def _add_opponents(profiles: TextProfiles, cases: Sequence[Case], rng: np.random
 
 
 def _text_case(profiles: TextProfiles, side: str, *, pair: int, word: int, frame: int) -> Case:
-    """Return the case of the people, the word and the frame with these indices."""
+    """Return the case of the people, the word and the frame (sentence pattern) with these indices."""
     persons = [people_of_value[pair] for people_of_value in profiles.people.values()]
     frame_text, content = profiles.frames[frame], profiles.contents[side][word]
     return Case(
@@ -377,7 +377,7 @@ def record_cases(
 
 
 def numbered_clusters(cases: Sequence[Case]) -> dict[str, Integers]:
-    """Return, by kind of cluster, the index of each case's cluster, shape (cases,); frames only if at least five."""
+    """Return, by kind (person, frame …), the index of each case's cluster, shape (cases,); frames only if five or more."""
     ids_by_kind = {
         kind: np.unique([case.clusters[kind] for case in cases], return_inverse=True)[1] for kind in cases[0].clusters
     }

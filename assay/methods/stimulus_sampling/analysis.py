@@ -65,9 +65,8 @@ def judge(
     )
     measurement = Measurement(answered_inputs.label, tally.counts, tolerance, detail)
     try:
-        effects = answered_inputs.effects(
-            rules.tie, effect_rng, within=_sides_to_judge(answered_inputs) if rules.strata else ()
-        )
+        judged_sides = _sides_to_judge(answered_inputs) if rules.strata else ()
+        effects = answered_inputs.effects(rules.tie, effect_rng, within=judged_sides)
     except EvidenceError as error:
         return measurement.impossible(error)
     detail = _add_distribution(detail, effects, answered_inputs)
@@ -201,6 +200,7 @@ def _tied_document(deviations: Deviations, values: Sequence[str], sides: Sequenc
 
 
 def _value_documents(deviations: Deviations, values: Sequence[str]) -> tuple[ValueDocument, ...]:
+    """Return a row for each value: its share if all were equal, and its share of the positive inputs."""
     intervals = [EffectDocument.of(interval_of(draws)) for draws in deviations.share_draws.T]
     return tuple(
         ValueDocument(name, 1 / len(values), replace(interval, estimate=float(share)))

@@ -193,7 +193,7 @@ class StimulusSampling(Bounded, Method):
     def _choose_sampler(
         self, outcome: AnsweredTexts | Reason, cases: Sequence[Case], rng: np.random.Generator
     ) -> ProfileSampler | None:
-        """Return a sampler with a surrogate (logit) if `route` asks for it or positives are rare; else ``None``."""
+        """Return a sampler with a surrogate (model of the service) if requested or if positives are rare; else ``None``."""
         if isinstance(outcome, Reason) or self.route == "weights":
             return None
         if self.route == "auto" and outcome.weights.enough:
@@ -241,7 +241,7 @@ class StimulusSampling(Bounded, Method):
     def _fit_surrogate(
         self, reply_log: ReplyLog, rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[Surrogate, str | None] | Reason]:
-        """Ask about vectors of the unbiased prior; return a fitted surrogate and the positive label, or a reason."""
+        """Ask about vectors of the prior; return a surrogate (fitted model) and the positive label, or a reason."""
         assert self.vectors is not None  # noqa: S101
         count = math.ceil(TRAINING / len(self.vectors.priors))
         supplies = from_prior(self.vectors, count, rng)

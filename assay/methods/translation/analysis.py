@@ -278,7 +278,7 @@ class TranslationMethod(Bounded, Method):
     ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
         """Ask about texts until an interim analysis finds a clear letter or the texts end, and judge all counts.
 
-        `texts(size)` returns the new texts that extend every block to `size` texts.
+        `texts(size)` returns the new texts that extend every block (texts with given shares of values) to `size` texts.
         """
         looks: list[LookDocument] = []
         posterior = None

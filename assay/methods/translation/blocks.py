@@ -73,7 +73,7 @@ def default_unbiased(attribute: Attribute) -> tuple[dict[str, float], ...]:
 
 
 def default_biased(attribute: Attribute) -> tuple[dict[str, float], ...]:
-    """Return one block for each value, with a share of .9 of that value; for gender (.1, .9, 0) and (.9, .1, 0)."""
+    """Return a block (shares of values) for each value, with .9 of it; for gender (.1, .9, 0) and (.9, .1, 0)."""
     names = attribute.value_names
     other_share = round((1 - BIASED_SHARE) / (len(names) - 1), 12)  # .1 instead of .09999999999999998
     return tuple(
@@ -132,7 +132,7 @@ class Text:
 
 
 def halves(texts: Sequence[Text]) -> tuple[Sequence[Text], ...]:
-    """Split texts into two parts so that few contents occur twice in a part; one part if all contents differ.
+    """Split texts into two parts so that few contents (occupation and frame) occur twice in one; one if all differ.
 
     One part is translated there and back before the other, so that sentences that differ only in the value are sent far
     apart, even if texts are few. The split is a greedy two-colouring of the graph that joins texts with equal contents.
@@ -165,7 +165,7 @@ Content = tuple[Occupation, Frame]
 def capacity(
     attribute: Attribute, construction: Construction, specs: Sequence[BlockSpec], pool: Sequence[Occupation]
 ) -> int:
-    """Count the texts per block that a `block_writer` can write about occupations of `pool` without repetition."""
+    """Count the texts per block that `block_writer` can write about occupations of `pool` without repetition."""
     content_count = len(pool) * len(construction.frames_for(attribute))
     names = attribute.value_names
     return _texts_per_block(_block_shares(specs, names), len(names), content_counts=(content_count,) * len(names))

@@ -58,7 +58,7 @@ Asking = ExperimentPart[None]
 def ask_in_batches(questions: Iterable[tuple[I, Sequence[Probe]]], take: Callable[[I, list[Reply]], object]) -> Asking:
     """Ask about items in batches, each item within a single batch, and pass the replies about each item to `take`.
 
-    `questions` (items with probes) is read batch by batch, so that its source can end when the budget is used up.
+    `questions` (items with their probes) are read batch by batch, so that they can end when the budget is used up.
     """
     batch: list[tuple[I, Sequence[Probe]]] = []
     size = 0

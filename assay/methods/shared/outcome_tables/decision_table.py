@@ -182,7 +182,7 @@ class DecisionTable(Bounded):
         cluster_count: int,
         weights: Floats | None,
     ) -> Self:
-        """Build the table; `examples` has the index of one person of each cell, `cell_of_row` each person's cell."""
+        """Build the table; `examples`: a person of each cell (combination of values); `cell_of_row`: each one's cell."""
         if len(examples) > MOST_CELLS:
             raise SpecificationError(
                 f"people differ in {len(examples):,} combinations of the named columns, and at most {MOST_CELLS:,} are "
@@ -324,7 +324,7 @@ class Grouping:
     """Shape (cells,): index of each cell's group, `UNKNOWN` if one of the values is unknown."""
 
     def only(self, indices: Sequence[int]) -> Grouping:
-        """Return the grouping with the groups of these indices only; cells of the others have the code -1."""
+        """Return the grouping with the groups of these indices only; cells (people) of the others have the code -1."""
         new_codes = np.full(len(self.labels), -1, dtype=np.int64)
         new_codes[indices] = np.arange(len(indices))
         codes = np.where(self.codes < 0, self.codes, new_codes[self.codes] if self.labels else -1)
@@ -332,7 +332,7 @@ class Grouping:
 
 
 def grouping_of(table: DecisionTable, names: Sequence[str], unknown: Sequence[str] = ()) -> Grouping:
-    """Group a table's cells by a column, or by several; values in `unknown`, and missing ones, belong to no group."""
+    """Group a table's cells (counted people) by columns; values in `unknown`, and missing ones, belong to no group."""
     columns = [table.column(name) for name in names]
     codes = np.stack([column.codes_without(unknown) for column in columns])
     complete = np.asarray((codes >= 0).all(axis=0))

@@ -259,7 +259,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
 
     # ------------------------------------------------------------------------ the experiment
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Collect the items of each specification, choose the way of asking, and ask until letters are clear."""
+        """Collect items (sentences, pictures) for each specification, and ask about them until letters are clear."""
         components: list[Component] = []
         all_scores: list[TermScores[W, Any, Any, Any]] = []
         scoring = None
@@ -283,7 +283,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
     def _collect(
         self, words: W, rng: np.random.Generator, prefix: str
     ) -> ExperimentPart[tuple[list[list[Any]], TermsComponent]]:
-        """Collect usable items (given, from an author, by a rule); return them in rounds, and details with counts."""
+        """Collect usable items (given, made by an author model or a rule); return them in rounds, with details."""
         items: Sequence[Any] = self.own_items
         detail = cast("TermsComponent", self.COMPONENT())
         if self.author is not None:

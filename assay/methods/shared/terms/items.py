@@ -92,7 +92,7 @@ class AuthorCounts(Generic[T]):
     unasked: int = 0
 
     def count_prompt(self, reply: Reply) -> bool:
-        """Count a prompt to the author by its reply; return whether it was answered."""
+        """Count a prompt to the author (the model that makes items) by its reply; return whether it was answered."""
         code = None if reply.failure is None else reply.failure.code
         if code == BUDGET:
             self.unasked += 1

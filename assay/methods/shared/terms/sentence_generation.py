@@ -87,7 +87,7 @@ def write_sentences(
     rng: np.random.Generator,
     prefix: str = "writing",
 ) -> ExperimentPart[WrittenSentences]:
-    """Ask an author for sentences until each term has `writing.per_term`, including usable `stored_sentences`.
+    """Ask an author (a model) for sentences until each term has `writing.per_term`, with usable `stored_sentences`.
 
     `prefix` begins every probe's id (`Probe.unit`), which must differ between several calls within one experiment.
     """
