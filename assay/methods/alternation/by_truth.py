@@ -105,9 +105,8 @@ def record_outcomes(answers: Answers, by: str, rule: OutcomeRule, rng: np.random
         label_names = ", ".join(map(repr, sorted(labels)[:8]))
         return replace(document, why=f"no answer has the label {rule.favourable!r}; labels: {label_names}")
     if rule.threshold is None:  # a returned label decides, whatever the scores beside it are
-        answers = replace(
-            answers, replies=answers.replies | {key: {name: 1.0} for key, name in answers.returned.items()}
-        )
+        returned_labels = {key: {name: 1.0} for key, name in answers.returned.items()}
+        answers = replace(answers, replies=answers.replies | returned_labels)
     table = _count_records(answers, rule, favourable_label)
     grouping = grouping_of(table, (GROUP,))
     favourable, truth = (_numeric_column(table, name) for name in (DECISION, TRUTH))

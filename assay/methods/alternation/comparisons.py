@@ -97,6 +97,7 @@ def with_position(component: Component, answers: ComparedAnswers) -> Component:
 
 
 def _position_document(answers: ComparedAnswers) -> PositionDocument:
+    """Count the choices of either position, and the cases in which the same document won in both orders."""
     shares = [share for shares_of_case in answers.first_position.values() for share in shares_of_case]
     chose_first, chose_second = sum(share > 0.5 for share in shares), sum(share < 0.5 for share in shares)
     share_of_first = value_or_why(

@@ -169,6 +169,7 @@ def _fit_gaussian(values: Floats) -> Gaussian:
 
 
 def _compare_fold(number: int, x: Floats, y: Floats) -> Fold:
+    """Return a fold's fitted distributions (p of x, q of y) and their divergences, or ``why`` there are none."""
     p, q = _fit_gaussian(x), _fit_gaussian(y)
     try:
         as_sample(x, MIN_VALUES)  # raises an error if the fold has a single pair

@@ -56,7 +56,7 @@ class Leverage:
         return tuple(WithoutDocument(names[cluster], effects_without[cluster]) for cluster in clusters)
 
     def carrier(self) -> Carrier | None:
-        """Return the first cluster (a person, a sentence …) with more than half of its kind's summed effects, if any."""
+        """Return the first cluster (a person, a frame …) with more than half of its kind's summed effects, if any."""
         for kind, ids in self.profiles.clusters.items():  # the first kind is the person, if there are people
             cluster_sums = np.bincount(ids, weights=self._pair_differences)
             total = float(np.abs(cluster_sums).sum())

@@ -294,6 +294,7 @@ def _check_alike(first: _MeasuredRating, second: _MeasuredRating) -> None:
 
 
 def _list_differences(first: frozenset[str] | None, second: frozenset[str] | None) -> list[str]:
+    """Describe the words that only one of two lists has, naming at most `NAMED` of each."""
     differences = []
     for position, words, other_words in (("first", first, second), ("second", second, first)):
         if unshared_words := sorted((words or frozenset()) - (other_words or frozenset())):

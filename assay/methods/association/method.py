@@ -252,9 +252,8 @@ def group_gaps(
     for group, group_words in words.protected.items():
         in_group = np.isin(rows.protected, group_words)
         for attribute_word in np.unique(rows.attribute[in_group]):
-            distances_by_word.setdefault(str(attribute_word), {})[group] = float(
-                rows.distance[in_group & (rows.attribute == attribute_word)].mean()
-            )
+            is_pair = in_group & (rows.attribute == attribute_word)
+            distances_by_word.setdefault(str(attribute_word), {})[group] = float(rows.distance[is_pair].mean())
 
     def gaps_of(terms: Sequence[str], *, must_generalise: bool = False) -> Floats:
         """Draw the groups' differences in mean distance to `terms`; raise if they are few and `must_generalise`."""
@@ -370,6 +369,7 @@ def _protected_documents(words: AssociationWords, posterior: Posterior) -> tuple
 
 
 def _reason_for(letter: Letter, words: AssociationWords, evidence: Evidence, gap: Interval) -> Reason:
+    """Return a letter's reason; `gap` is the mean distance to stereotypes of other groups minus that to the own."""
     facts: JsonObject = {"step_1": float(evidence.step_1.mean()), "step_2": gap.estimate}
     if letter is Letter.BS:
         return Reason("controls-nearer", facts, words.name)

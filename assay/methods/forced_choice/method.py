@@ -123,10 +123,10 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
         return len(dict.fromkeys(self._texts_to_embed())) * max(1, len(self.models))
 
     def _texts_to_embed(self) -> list[str]:
+        """Return the texts whose vectors are needed: all cue words, and each word in every template."""
         words = self.known_words
-        phrases = [
-            phrase for word in (*words.concept_words, *words.controls) for phrase in self.replicates.phrases(word)
-        ]
+        all_words = (*words.concept_words, *words.controls)
+        phrases = [phrase for word in all_words for phrase in self.replicates.phrases(word)]
         return [cue for pair in words.cues for cue in pair] + phrases
 
     def design(self, rng: np.random.Generator) -> Experiment:

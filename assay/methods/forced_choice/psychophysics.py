@@ -96,9 +96,8 @@ def judge_vectors(
         estimand="models, cue pairs, templates and words like these",
     )
     phrases = replicates.phrases
-    losses = count_losses(
-        {"controls": map(phrases, words.controls), "concepts": map(phrases, words.concepts), "cues": words.cues}, spaces
-    )
+    texts = {"controls": map(phrases, words.controls), "concepts": map(phrases, words.concepts), "cues": words.cues}
+    losses = count_losses(texts, spaces)
     concept_points = points.mean(axis=(0, 1, 2))[: len(concepts)]
     return _conclude(measurement, words, concepts, controls, concept_points, effects, losses)
 
@@ -110,6 +109,7 @@ def _create_measurement(
     coverage: Mapping[str, Coverage],
     tolerance: Tolerance,
 ) -> Measurement[ForcedChoiceComponent]:
+    """Return the measurement of the words, with the counts of all `spaces`: the vectors of each of the models."""
     outcomes = ("usable", "unusable", "failed", "unasked")
     return Measurement(
         name=words.name,
@@ -248,9 +248,8 @@ def judge_choices(
         effects = trial_effects(points, len(concepts), rng, least=MIN_WORDS, sides=sides)
     except EvidenceError as error:
         return measurement.impossible(error)
-    measurement.detail = replace(
-        _add_correlations(measurement.detail, table, effects, rng), estimand="words like these"
-    )
+    detail = _add_correlations(measurement.detail, table, effects, rng)
+    measurement.detail = replace(detail, estimand="words like these")
     concept_points = np.array([judgements.fits[word].pse.estimate for word in concepts])
     return _conclude(measurement, words, concepts, controls, concept_points, effects, tally.by_group)
 

@@ -332,6 +332,7 @@ class _Comparison:
 
     # ------------------------------------------------------------------------ words and tables
     def _reason_for(self, letter: Letter, families: Sequence[_Means], overall: _Means, evidence: Evidence) -> Reason:
+        """Return a letter's reason; `families` are groups' means among alike people, `overall` among all people."""
         if letter is Letter.UCS:
             return Reason("outcomes-even", {"effect": float(evidence.step_2.mean())}, self.name)
         if letter is Letter.DSBS:

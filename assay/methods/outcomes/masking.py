@@ -170,9 +170,8 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
         if component.funnel.steps:
             # `tables` has the components' tables first, then two for each step of each grouping
             first_table = len(pairs) + 2 * len(task.steps) * (index // len(task.outputs))
-            public_component = replace(
-                public_component, funnel=_public_funnel(component, task, grouping, hidden_parts, first_table)
-            )
+            funnel = _public_funnel(component, task, grouping, hidden_parts, first_table)
+            public_component = replace(public_component, funnel=funnel)
         components.append(public_component)
     aggregation = rating.aggregation
     if isinstance(aggregation, OutcomesAggregation) and WHOLE_FILE in hidden_parts:

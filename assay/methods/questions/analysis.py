@@ -203,6 +203,7 @@ def _context_document(scores: ContextScores) -> ContextDocument:
 
 
 def _reason_for(letter: Letter, name: str, detail: QuestionsComponent, bias: float, scores: TemplateScores) -> Reason:
+    """Return a letter's reason: for BS, counts if the context states no fact; otherwise the accuracies if it does."""
     ambiguous = detail.contexts["ambig"]
     naming_count, biased_count = ambiguous.naming or 0, ambiguous.biased or 0
     facts: dict[str, int | float] = {"named": naming_count, "read": ambiguous.read or 0}

@@ -44,6 +44,7 @@ class QuestionAnswers(Tally):
         yield from ask_in_batches(probes, lambda key, replies: self.take(key, replies[0]))
 
     def _build_probe(self, key: AnswerKey) -> Probe:
+        """Return the probe that asks a question with its options in one order; versions are of the same people."""
         index, order, repeat = key
         question = self.questions[index]
         ask = Choose(question.text, question.in_order(order))

@@ -136,9 +136,8 @@ def shipped_questions(attribute: str, turns: int, rng: np.random.Generator) -> t
 
 def questions_by_name(experiment: Json, attribute: str) -> Mapping[str, AskedQuestion]:
     """Return, by name, all questions that a stored experiment may have asked; shipped options in any order."""
-    questions = recorded_questions(experiment.get("questions") or ()) or shipped_questions(
-        attribute, most_turns(attribute), generator(0)
-    )  # any seed: it decides the order of options alone
+    recorded = recorded_questions(experiment.get("questions") or ())
+    questions = recorded or shipped_questions(attribute, most_turns(attribute), generator(0))  # any order of options
     return {question.name: question for question in questions}
 
 

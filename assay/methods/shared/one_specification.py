@@ -84,7 +84,6 @@ class OneSpecification(Bounded, Method, Generic[W]):
         """Return a copy with the words that the API looked up, and with the id of their version as specification."""
         if not material.words:
             return self
-        method: Self = replace(
-            cast("Any", self), words=material.words[0].words, specification=material.words[0].reference
-        )
+        loaded = material.words[0]
+        method: Self = replace(cast("Any", self), words=loaded.words, specification=loaded.reference)
         return method

@@ -377,7 +377,7 @@ def record_cases(
 
 
 def numbered_clusters(cases: Sequence[Case]) -> dict[str, Integers]:
-    """Return, by kind (person, frame …), the index of each case's cluster, shape (cases,); frames only if five or more."""
+    """Return, by kind (person, …), the index of each case's cluster, shape (cases,); frames only if five or more."""
     ids_by_kind = {
         kind: np.unique([case.clusters[kind] for case in cases], return_inverse=True)[1] for kind in cases[0].clusters
     }

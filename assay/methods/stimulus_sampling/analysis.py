@@ -77,9 +77,8 @@ def judge(
     hidden = loss_effect(tally.by_group, rules.delta_loss, tolerance.confidence, hidden_rng)
     if effects.one_sided:  # the posterior within each side with enough positive inputs
         hidden += _draw_within_sides(answered_inputs, effects, rules, tolerance.delta, hidden_rng)
-    measurement.detail = replace(
-        measurement.detail, hidden=hidden_documents(hidden), by_group=losses_document(tally.by_group, rules.delta_loss)
-    )
+    by_group = losses_document(tally.by_group, rules.delta_loss)
+    measurement.detail = replace(measurement.detail, hidden=hidden_documents(hidden), by_group=by_group)
     evidence = Evidence(
         effects.step_1,
         effects.step_2,
@@ -209,6 +208,7 @@ def _value_documents(deviations: Deviations, values: Sequence[str]) -> tuple[Val
 
 
 def _reason_for(letter: Letter, answered_inputs: AnsweredTexts | AnsweredCells, effects: SamplingEffects) -> Reason:
+    """Return a letter's reason, with the value of most positive inputs, and the positive rate of either side."""
     label, values, sides = answered_inputs.label, answered_inputs.values, answered_inputs.sides
     top_value = int(effects.unbiased.shares.argmax())
     side_rates = answered_inputs.rates.mean(axis=0)

@@ -193,7 +193,7 @@ class StimulusSampling(Bounded, Method):
     def _choose_sampler(
         self, outcome: AnsweredTexts | Reason, cases: Sequence[Case], rng: np.random.Generator
     ) -> ProfileSampler | None:
-        """Return a sampler with a surrogate (model of the service) if requested or if positives are rare; else ``None``."""
+        """Return a sampler with a surrogate (fitted model) if requested or if positives are rare; else ``None``."""
         if isinstance(outcome, Reason) or self.route == "weights":
             return None
         if self.route == "auto" and outcome.weights.enough:

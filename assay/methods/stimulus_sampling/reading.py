@@ -90,9 +90,8 @@ def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | 
     has_one_score = len(labels) == 1 and not are_without_scores
     if requested_label is not None:
         candidates = [*labels, *(NOT + label for label in labels)]  # labels and their opposites
-        requested_label = next(
-            (label for label in candidates if label_key(label) == label_key(requested_label)), requested_label
-        )
+        same_labels = [label for label in candidates if label_key(label) == label_key(requested_label)]
+        requested_label = same_labels[0] if same_labels else requested_label
         if requested_label in labels or (has_one_score and requested_label == NOT + labels[0]):
             return requested_label
         code = "never-yes" if are_without_scores else "labels-unknown"

@@ -261,9 +261,8 @@ class TranslationMethod(Bounded, Method):
         more_texts = {template: cache(writer.more) for template, writer in self.text_writers(text_rng).items()}
         components: list[Component] = []
         for (language, template), component_rng in zip(self.cells, analysis_rng.spawn(len(self.cells)), strict=True):
-            translations = Translations(
-                self.catalog_attribute, language, template, self.blocks, neutral=self.probes_each == 1
-            )
+            is_neutral = self.probes_each == 1  # one hop: texts mention no value
+            translations = Translations(self.catalog_attribute, language, template, self.blocks, neutral=is_neutral)
             components.append((yield from self._measure(translations, more_texts[template], component_rng)))
         p_values = {
             component.name: component.detail.step_1_p
@@ -315,9 +314,8 @@ class TranslationMethod(Bounded, Method):
         if self.strata:
             counts = counts / design_effects(translations.by_occupation)[:, None]
         transitions = draw_transitions(counts, rng, DRAWS)
-        effects = step_effects(
-            transitions, translations.shares("unbiased"), translations.shares("biased"), neutral=translations.neutral
-        )
+        shares = (translations.shares("unbiased"), translations.shares("biased"))
+        effects = step_effects(transitions, *shares, neutral=translations.neutral)
         excess_concordance = None
         if self.tolerance.further.get("content") is not None:
             equal_pairs, pairs, counts_by_rows = translations.concordance()  # pairs that differ in the value only

@@ -181,6 +181,7 @@ class Translations(Tally):
     _examples: dict[str, list[ExampleDocument]] = field(init=False)
 
     def __post_init__(self) -> None:
+        """Derive the component's name, and the rows (values sent) and columns (outputs) of its counts."""
         self.name = self.language if self.template in {None, "base"} else f"{self.language}/{self.template}"
         self.rows = self.attribute.value_names
         self.outputs = (*self.rows, NEUTRAL if self.neutral else self.attribute.residual)
@@ -264,6 +265,7 @@ class Translations(Tally):
         return {name: EffectDocument.of(wilson(k, n)) if n else None for name, k in outcome_counts.items()}
 
     def _block_document(self, block: BlockSpec) -> BlockDocument:
+        """Return the specified shares of a block, and its sentences by value: as sent, and as returned."""
         counts = self.by_block[block.name]
         sent_counts = dict(zip(self.rows, counts.sum(axis=1).tolist(), strict=True))
         return BlockDocument(

@@ -180,7 +180,6 @@ class RoundTrip(TranslationMethod):
             ]
             for (text, middle), reply in zip(texts_with_middle, back_replies, strict=True):
                 sent = [sentence.text for sentence in text.sentences]
-                reading = read_hop(middle, reply) or read_text(
-                    str(reply.value), sent, self.catalog_attribute, self.source_texts
-                )
+                back = str(reply.value)
+                reading = read_hop(middle, reply) or read_text(back, sent, self.catalog_attribute, self.source_texts)
                 translations.count(text, reading, middle=middle, returned=reply.value)

@@ -337,6 +337,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
         return replace(summary, ties=counts.ties, pooled=EffectDocument.of(pooled_share(counts)))
 
     def _term_documents(self, role: Role, fit: Fit, rng: np.random.Generator) -> list[TermDocument]:
+        """Return a row for each term of the list `role`, with its score, posterior and number of pictures."""
         if isinstance(fit, ImagesPosterior):
             by_image, terms = self.picture_scores(role)
             term_of_image = np.array(terms)

@@ -73,6 +73,7 @@ def ask_in_batches(questions: Iterable[tuple[I, Sequence[Probe]]], take: Callabl
 
 
 def _ask_batch(questions: Sequence[tuple[I, Sequence[Probe]]], take: Callable[[I, list[Reply]], object]) -> Asking:
+    """Send the probes of all items at once, and pass the replies about each item to `take`."""
     all_probes = [probe for _, probes in questions for probe in probes]
     replies: Sequence[Reply] = ()
     if all_probes:  # an item may have no probes
