@@ -401,13 +401,13 @@ class _Output:
         """Add changed labels and disparate impact; for records, also their number and mean output by original value."""
         if not self.task.answers.numbers:
             detail = replace(detail, labels=self.task.label_changes)
-        groups = self.task.groups
+        groups, values = self.task.groups, self.task.answers.values
         if groups is None:
             if not self.task.rules.impact:
                 return detail
             return replace(detail, disparate_impact=impact_ratios(self.raw_table, self.task, rng))
         own_outputs = self.table[np.arange(len(groups)), groups]  # with the original value of each record
-        outputs_by_group = [own_outputs[groups == index] for index in range(len(self.task.answers.values))]
+        outputs_by_group = [own_outputs[groups == index] for index in range(len(values))]
         group_documents = tuple(
             types.GroupDocument(
                 name,
@@ -415,7 +415,7 @@ class _Output:
                 mean=float(outputs.mean()) if outputs.size else None,
                 small=outputs.size < SMALL_GROUP,
             )
-            for name, outputs in zip(self.task.answers.values, outputs_by_group, strict=True)
+            for name, outputs in zip(values, outputs_by_group, strict=True)
         )
         detail = replace(detail, groups=group_documents)
         if self.task.answers.numbers:
@@ -424,9 +424,7 @@ class _Output:
         if self.task.answers.contrary_labels() is not None:
             labels = self.task.labels_of(self.task.answers, self.task.complete_indices)
             has_label = labels[np.arange(len(groups)), groups] == self.label
-        impact = value_or_why(
-            types.DisparateImpact, lambda: disparate_impact(has_label, groups, self.task.answers.values, rng)
-        )
+        impact = value_or_why(types.DisparateImpact, lambda: disparate_impact(has_label, groups, values, rng))
         return replace(detail, disparate_impact=impact)
 
     # -------------------------------------------------------------------- reasons

@@ -100,12 +100,11 @@ def _position_document(answers: ComparedAnswers) -> PositionDocument:
     """Count the choices of either position, and the cases in which the same document won in both orders."""
     shares = [share for shares_of_case in answers.first_position.values() for share in shares_of_case]
     chose_first, chose_second = sum(share > 0.5 for share in shares), sum(share < 0.5 for share in shares)
-    share_of_first = value_or_why(
-        EffectDocument, lambda: EffectDocument.of(wilson(chose_first, chose_first + chose_second))
-    )
+    decided_count = chose_first + chose_second
+    share_of_first = value_or_why(EffectDocument, lambda: EffectDocument.of(wilson(chose_first, decided_count)))
     unchanged_count = sum(  # the same document won in both orders
         (as_first > 0.5 and as_second < 0.5) or (as_first < 0.5 and as_second > 0.5)
         for as_first, as_second in answers.first_position.values()
     )
-    ties = len(shares) - chose_first - chose_second
+    ties = len(shares) - decided_count
     return PositionDocument(len(shares), chose_first, chose_second, ties, unchanged_count, share_of_first)

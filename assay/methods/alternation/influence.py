@@ -42,11 +42,11 @@ class Leverage:
 
     def document(self) -> LeverageDocument:
         """Return the document with each kind's most influential clusters, and the cluster that carries the effect."""
-        others = {kind: self._most_influential(kind) for kind in self.profiles.clusters}
+        by_kind = {kind: self._most_influential(kind) for kind in self.profiles.clusters}
         # kinds with a field in `LeverageDocument`; any other kind is a column that the request names
-        usual_kinds = {kind: others.pop(kind) for kind in ("person", "frame", "content", "row") if kind in others}
+        usual_kinds = {kind: by_kind.pop(kind) for kind in ("person", "frame", "content", "row") if kind in by_kind}
         carrier = self.carrier()
-        return LeverageDocument(self.pair, self.effect, **usual_kinds, others=others or NO_ENTRIES, carrier=carrier)
+        return LeverageDocument(self.pair, self.effect, **usual_kinds, others=by_kind or NO_ENTRIES, carrier=carrier)
 
     def _most_influential(self, kind: str) -> tuple[WithoutDocument, ...]:
         """Return the `LISTED` clusters of a kind whose removal changes the effect most, with the remaining effects."""

@@ -105,8 +105,9 @@ class Questions(Bounded):
         answer = value if isinstance(value, Mapping) else {}
         label, scores = answer.get("label"), answer.get("scores")
         if label is None and isinstance(scores, Mapping):
-            first, second = scores.get(self.first_label), scores.get(self.second_label)
-            return None if first is None or second is None or first == second else bool(second > first)
+            first_score, second_score = scores.get(self.first_label), scores.get(self.second_label)
+            are_known = first_score is not None and second_score is not None
+            return bool(second_score > first_score) if are_known and first_score != second_score else None
         return {self.first_label: False, self.second_label: True}.get(label) if isinstance(label, str) else None
 
 

@@ -92,6 +92,7 @@ def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLik
     """
     levels, choices, totals = _count_levels(level, chose_second, trials)
     grid = _fit_grid(levels, choices, totals)
+    # axes of the grid: point of equality, logarithm of sigma, square root of the lapse rate
     (low, high), log_sigmas, lapse_roots = (grid.quantiles(axis, limits) for axis, limits in enumerate(LIMITS))
     pse = float(grid.middles(0) @ grid.margin(0))
     lapse = float(grid.middles(2) ** 2 @ grid.margin(2))

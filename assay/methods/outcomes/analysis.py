@@ -251,7 +251,7 @@ class _Comparison:
                 compared = []  # there is nothing to compare the only group with
             missing = [self.grouping.labels[index] for index in candidates if index not in compared]
             kinds.append(_Kind(alike, cells, counts, compared, missing, {"alike": alike} if alike else {}))
-            candidates = kinds[0].compared
+            candidates = kinds[0].compared  # for the next kinds: the groups that are compared among everybody
         return kinds
 
     @cached_property

@@ -67,7 +67,7 @@ def public_scores(task: Task, full_map: ThresholdMap, masked_names: Container[st
         answer_codes(output.favourable) for output in task.outputs if output.facts or task.threshold is not None
     ]
     is_median = scores == median
-    # codes of all public tables, to which maps are added; the number of people at the median is public unless small
+    # codes by which public tables and maps count people; the number of people at the median is public unless small
     public_codes = [np.stack([*cut_codes, is_median])] if people[is_median].sum() >= LEAST_SHOWN else []
     tenths = set[str]()
     codes_by_grouping = {}

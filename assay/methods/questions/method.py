@@ -122,7 +122,7 @@ class GroupQuestions(Bounded, Method):
         components: list[Component] = []
         looks: list[QuestionsLook] = []
         turns_before = 0
-        for turns in look_sizes(self._first_turns(), self._turn_limit, self.stop_early):
+        for turns in look_sizes(self._first_turns(), self._turn_limit, self.stop_early):  # a turn: with other people
             in_look = [question for question in questions if turns_before <= question.turn < turns]
             for name, tally in answers.items():
                 yield from tally.ask([question for question in in_look if question.category == name], order_rng)

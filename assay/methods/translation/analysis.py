@@ -302,7 +302,7 @@ class TranslationMethod(Bounded, Method):
         """Return whether to stop early; with `strata`, only if more certain, as early analyses miss hidden effects."""
         if not self.strata:
             return self.tolerance.stops(probabilities)
-        # UCS and DSBS need `early_confidence` only without hidden effects: with all of them it is seldom reached
+        # UCS and DSBS need `early_confidence` without hidden effects; with these, which seldom reach it, the usual one
         stop_confidence = self.tolerance.stop_confidence or self.tolerance.confidence
         early_confidence = 1 - EARLY_ERROR_FRACTION * (1 - stop_confidence)
         early_tolerance = replace(self.tolerance, confidence=early_confidence, hidden_confidence=stop_confidence)

@@ -65,9 +65,9 @@ class LabelSpellings:
         return tuple(
             Reason(
                 "label-respelt",
-                {"label": first, "spellings": [repr(spelling) for spelling in others[:SPELLINGS_NAMED]]},
+                {"label": first, "spellings": [repr(spelling) for spelling in later_spellings[:SPELLINGS_NAMED]]},
             )
-            for first, *others in respelt[:LABELS_NAMED]
+            for first, *later_spellings in respelt[:LABELS_NAMED]
         )
 
 

@@ -146,7 +146,7 @@ class DecisionTable(Bounded):
         cuts : sequence of float
             Scores that must be ends of classes, such as a threshold.
         """
-        keys = [codes + 1 for _, codes in columns.values()]  # not negative: `UNKNOWN` is -1
+        code_columns = [codes + 1 for _, codes in columns.values()]  # not negative: `UNKNOWN` is -1
         cluster_count, bundles = 0, None  # bundles: of at most `MOST_BUNDLES` numbers, whole clusters
         if clusters is not None:
             cluster_count = int(clusters.max(initial=-1)) + 1
@@ -154,17 +154,17 @@ class DecisionTable(Bounded):
             if cluster_count > MOST_BUNDLES:  # the seed is fixed, so that equal files give equal tables
                 bundle_of_cluster = np.random.Generator(np.random.PCG64(0)).permutation(cluster_count) % MOST_BUNDLES
             bundles = bundle_of_cluster[clusters]
-            keys.append(bundles)
+            code_columns.append(bundles)
         cell_scores = None
         if scores is None:
-            examples, cell_of_row = _number_cells(keys)
+            examples, cell_of_row = _number_cells(code_columns)
         else:
             keep_exact = len(scores) <= EXACT_ROWS or np.unique(scores).size <= EXACT_ROWS / 4
             for class_count in SCORE_CLASSES if keep_exact else SCORE_CLASSES[1:]:  # first 0: exact scores
                 codes, score_of_code = (
                     _classify_scores(scores, class_count, cuts) if class_count else _code_scores(scores)
                 )
-                examples, cell_of_row = _number_cells([*keys, codes])
+                examples, cell_of_row = _number_cells([*code_columns, codes])
                 cell_scores = score_of_code[codes[examples]]
                 if len(examples) <= MOST_CELLS:
                     break

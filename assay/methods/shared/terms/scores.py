@@ -243,7 +243,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         ]
 
     def _reason_for(self, letter: Letter, neutral_score: float, stereotype_score: float) -> Reason:
-        """Return a letter's reason; the scores are preferences for the first side (neutral terms) or for stereotypes."""
+        """Return a letter's reason; scores are preferences for the first side (neutral terms) or for stereotypes."""
         facts: dict[str, object] = {"neutral": neutral_score, "score": stereotype_score}
         if letter is Letter.BS:
             prefers_first = neutral_score > NO_PREFERENCE

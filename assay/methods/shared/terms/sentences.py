@@ -158,7 +158,7 @@ class _Reader:
         group_terms = self.words.pairs[terms.pair_index]
         if not counterpart:
             counterpart = _swap_term(text, terms.group_match, group_terms[terms.side], group_terms[1 - terms.side])
-        first, second = (text, counterpart) if terms.side == 0 else (counterpart, text)
+        first, second = (text, counterpart) if terms.side == 0 else (counterpart, text)  # side 0: the first group
         return Pair(
             first,
             second,
