@@ -119,20 +119,20 @@ class MissingValues:
         if task.strata is None or not (self._is_unplaced or (self._undecided | self._unproved).any()):
             return 0.0, 0.0
         strata, is_known = task.strata.codes, (groups.codes >= 0) & ~self._undecided & ~self._no_stratum
-        shape = (len(task.strata.labels), len(groups.labels))
-        cells = strata[is_known] * shape[1] + groups.codes[is_known]
-        weights = np.bincount(cells, task.table.weight_sums[is_known], math.prod(shape)).reshape(shape)
-        of_stratum, of_group = (np.maximum(1e-300, weights.sum(axis=axis)) for axis in (1, 0))  # never 0
+        shape = (len(task.strata.labels), len(groups.labels))  # (strata, groups)
+        flat_index = strata[is_known] * shape[1] + groups.codes[is_known]
+        weights = np.bincount(flat_index, task.table.weight_sums[is_known], math.prod(shape)).reshape(shape)
+        stratum_weights, group_weights = (np.maximum(1e-300, weights.sum(axis=axis)) for axis in (1, 0))  # never 0
         # mean share of a group in its people's strata: people are only compared with others of their stratum
-        own_share = (weights**2 / of_stratum[:, None]).sum(axis=0) / of_group
+        own_share = (weights**2 / stratum_weights[:, None]).sum(axis=0) / group_weights
         comparable_share = np.maximum(1e-9, 1 - own_share)  # above 0, so that every group has a rate
         unknown = self._undecided | self._no_stratum | self.no_group
         stratum_changes = [0.0]
         for of_kind in (~self._nobody, *self._proved):  # everybody, then people with each true outcome
             may_be_of_kind, counted = of_kind | self._unproved, of_kind & is_known
             sizes = np.bincount(strata[counted], task.table.people[counted], shape[0])
-            for index in np.argsort(-sizes, kind="stable")[:MOST_STRATA]:
-                in_stratum = strata == index
+            for stratum in np.argsort(-sizes, kind="stable")[:MOST_STRATA]:
+                in_stratum = strata == stratum
                 compared = in_stratum & may_be_of_kind & (of_kind | self._undecided)
                 unsure = (in_stratum | self._no_stratum) & may_be_of_kind & ~(in_stratum & of_kind)
                 stratum_changes.append(self._change(compared, unsure, self._undecided, least=LEAST_PEOPLE))

@@ -97,10 +97,10 @@ def masked_parts(tables: Sequence[PublicTable], people: Floats) -> frozenset[Par
 
 @dataclass(frozen=True)
 class _Counts:
-    """All counts of the tables as sums of variables: the people with a combination of groups (atom) and of answers."""
+    """All counts of the tables as sums of variables: the people with a combination of groups and of answers."""
 
     people: Floats
-    """Shape (variables,): number of people of each atom and combination of answers."""
+    """Shape (variables,): number of people of each combination of groups and of answers."""
     membership: Any
     """Shape (counts, variables): 1 if a count includes the people of a variable, 0 otherwise."""
     parts: list[Part]
@@ -115,26 +115,26 @@ class _Counts:
 
         groups = np.stack([table.grouping.codes for table in tables])
         answers = np.stack([codes for table in tables for codes in (table.decided, table.truth) if codes is not None])
-        # `atoms` and `classes` have a column for each combination of groups, and of answers, that occurs
-        atoms, atom_of_cell = np.unique(groups, axis=1, return_inverse=True)
-        classes, class_of_cell = np.unique(answers, axis=1, return_inverse=True)
-        class_count = classes.shape[1]
-        variables = atom_of_cell.reshape(-1) * class_count + class_of_cell.reshape(-1)
-        people_of_variables = np.bincount(variables, people, atoms.shape[1] * class_count).astype(float)
+        # a column for each combination of groups (a row for each table), and of answers, that occurs
+        joint_groups, groups_of_cell = np.unique(groups, axis=1, return_inverse=True)
+        joint_answers, answers_of_cell = np.unique(answers, axis=1, return_inverse=True)
+        answer_count = joint_answers.shape[1]
+        variables = groups_of_cell.reshape(-1) * answer_count + answers_of_cell.reshape(-1)
+        people_of_variables = np.bincount(variables, people, joint_groups.shape[1] * answer_count).astype(float)
         rows, parts = list[NDArray[np.bool_]](), list[Part]()  # of each count: a mask of its variables, and its part
         sizes = {WHOLE_FILE: 0.0}
-        row_of_answers = 0  # the row of `classes` with the decisions of a table; its truth is in the next row
+        row_of_answers = 0  # the row of `joint_answers` with the decisions of a table; its truth is in the next row
         for index, table in enumerate(tables):
-            answer_codes = classes[row_of_answers]
-            truth = None if table.truth is None else classes[row_of_answers + 1]
+            answer_codes = joint_answers[row_of_answers]
+            truth = None if table.truth is None else joint_answers[row_of_answers + 1]
             row_of_answers += 1 if truth is None else 2
             for code in range(-1, len(table.grouping.labels)):
-                in_group = atoms[index] == code
-                for name, answer in _answer_combinations(answer_codes, truth):
+                in_group = joint_groups[index] == code
+                for name, is_counted in _answer_combinations(answer_codes, truth):
                     part = Part(index, code, name)
-                    rows.append(np.outer(in_group, answer).reshape(-1))
+                    rows.append(np.outer(in_group, is_counted).reshape(-1))
                     parts.append(part)
-                    sizes[part] = float(people_of_variables.reshape(-1, class_count)[in_group].sum())
+                    sizes[part] = float(people_of_variables.reshape(-1, answer_count)[in_group].sum())
         rows.append(np.ones_like(people_of_variables, dtype=bool))  # of the whole file
         return cls(people_of_variables, csr_array(np.array(rows, dtype=float)), [*parts, WHOLE_FILE], sizes)
 

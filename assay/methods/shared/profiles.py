@@ -256,14 +256,14 @@ def _add_opponents(profiles: TextProfiles, cases: Sequence[Case], rng: np.random
     person_count = len(next(iter(profiles.people.values())))
     kinds = list(product((True, False), profiles.people))  # same document or not, value of the opponent's person
     words_by_side = [(side, word) for side, words in profiles.contents.items() for word in words]
-    ranks: dict[tuple[str | None, str, str], int] = {}
-    other_words: dict[tuple[str | None, str, str], str] = {}
+    ranks: dict[tuple[str | None, str, str], int] = {}  # by side, frame and word; the kind is `rank % len(kinds)`
+    other_words: dict[tuple[str | None, str, str], str] = {}  # the content of opponents that are another document
     for side, words in profiles.contents.items():
         frames_and_words = list(product(profiles.frames, words))
         for rank, index in enumerate(rng.permutation(len(frames_and_words)).tolist()):
             frame, word = frames_and_words[index]
             contents = [(other_side, other_word) for other_side, other_word in words_by_side if other_word != word]
-            needs_same_side = rank // len(kinds) % 2 == 0  # alternates within each kind, which is rank % len(kinds)
+            needs_same_side = rank // len(kinds) % 2 == 0  # alternates within each kind
             fitting_words = [other for other_side, other in contents if (other_side == side) == needs_same_side]
             candidates = fitting_words or [other for _, other in contents]
             ranks[side, frame, word] = rank

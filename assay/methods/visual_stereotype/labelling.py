@@ -178,7 +178,7 @@ class Reader:
         """Read the label that a text names; a longer text that names none is a caption, which counts for neither."""
         plain_text = normalise_answer(text).strip("\n '").removeprefix("json").strip()  # as of a fence "```json"
         answer = unwrap_json(compiled("picture", "confidence").sub("", plain_text))
-        words = folded(_COMPOUND.sub(self._drop_compound, answer))
+        words = folded(_COMPOUND.sub(self._drop_compound, answer))  # without compounds, such as "man-made"
         is_rejected = _REJECTION.search(answer) is not None
         matches = [*self._name_pattern.finditer(words)]
         sides = {self._side_by_name[match.group()] for match in matches}
