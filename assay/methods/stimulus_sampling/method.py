@@ -140,6 +140,7 @@ class StimulusSampling(Bounded, Method):
         return self._count_probes(self.samples * 2 ** (self.looks - 1))
 
     def _count_probes(self, samples: int) -> int:
+        """Return the number of questions about `samples` vectors, or sentences with every value."""
         if self.vectors is not None:
             cell_count = len(self.vectors.priors)  # every cell gets the same number of vectors
             # vectors at the interim analyses, and vectors to fit the surrogate
@@ -260,7 +261,7 @@ class StimulusSampling(Bounded, Method):
     def _collect_replies(
         self, reply_log: ReplyLog, supplies: Mapping[PriorCell, Supply], count: int, kind: str
     ) -> Generator[Sequence[Probe], Sequence[Reply], dict[PriorCell, list[Reply]]]:
-        """Ask about the first `count` vectors of each cell; return replies by cell. `kind` begins the cases' names."""
+        """Ask about `count` vectors of each cell (value and side); return replies by cell. `kind` begins the cases' names."""
         assert self.vectors is not None  # noqa: S101
         cells_and_cases = list(vector_cases(supplies, count, self.vectors, kind))
         yield from self._ask_new(reply_log, [case for _, case in cells_and_cases])

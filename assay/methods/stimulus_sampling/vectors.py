@@ -141,7 +141,7 @@ def answered_cells(
     rng: np.random.Generator,
     answers: Answers | None = None,
 ) -> AnsweredCells | Reason:
-    """Combine vectors and replies, which are in the order of each supply; return a reason if too few are usable.
+    """Combine vectors and replies, in the order of each supply (a cell's vectors); return a reason if few are usable.
 
     `requested_label` is the label of the positive class; ``None``: the rarer of two labels. `rng` draws vectors of the
     prior, with which the vectors of the positive class are compared. `answers` are the replies as answers.

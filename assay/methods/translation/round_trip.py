@@ -121,6 +121,7 @@ class RoundTrip(TranslationMethod):
         return self.catalog_attribute if texts is None else texts.attribute(self.catalog_attribute)
 
     def _construction(self, template: str) -> Construction:
+        """Return the sentence frames of a template; those of ``base`` include the held-back statements, if any."""
         texts = self.source_texts
         if texts is not None:
             return texts.base

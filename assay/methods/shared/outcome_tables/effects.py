@@ -109,7 +109,7 @@ class Sample:
         return np.asarray(means + np.sqrt(variance) * rng.standard_t(freedom, (draws, self.size)))
 
     def _draw_cluster_means(self, rng: np.random.Generator, draws: int) -> Floats:
-        """Draw the means by a Bayesian bootstrap of bundles, widened to the variance and tails of Student's t."""
+        """Draw the means by a Bayesian bootstrap of bundles of clusters, widened to the variance and tails of t."""
         assert self.bundles is not None  # noqa: S101  called for clusters only
         shape = (int(self.bundles.max(initial=0)) + 1, self.size)  # (bundles, groups)
         flat_index = self.bundles * self.size + self.groups
