@@ -160,7 +160,7 @@ class _Output:
             hidden = self._draw_hidden(profiles, gaps_by_pair, tolerance, rng.spawn(1)[0], maybe_noise=maybe_noise)
         except EvidenceError as error:
             return measurement.impossible(error)
-        published, tests = self._published_letter()
+        published, tests = self._published_letter()  # by name of the published rule
         measurement = replace(measurement, tolerance=tolerance, published=published, units=_count_units(task.cases))
         worst_pair = max(gaps_by_pair, key=lambda pair: abs(float(gaps_by_pair[pair].mean())))
         leverage = Leverage(profiles, task.cases, worst_pair)  # influence of single persons, frames and contents

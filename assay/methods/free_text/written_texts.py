@@ -161,7 +161,7 @@ class Judgements:
     """Number of texts in which a version differs from another."""
 
     def ask(self, tally: WrittenTexts, exchanges: Sequence[Exchange]) -> Asking:
-        """Ask the judge about all versions of texts not judged yet; `exchanges`, one for each case, write the versions."""
+        """Ask the judge about all versions of the texts not judged yet; the `exchanges` write the versions, by case."""
         question = Regress if self.answers.numbers else Classify
         questions = []
         for key in sorted(set(tally.texts) - set(self.keys)):

@@ -358,9 +358,9 @@ class _Comparison:
             return component
         has_truth = (self.grouping.codes >= 0) & ~np.isnan(task.truth) & ~np.isnan(task.scores)
         sample = self._sample(task.truth, has_truth, binary=True)
-        tenths = tenths_of(task.table, task.scores).codes[has_truth & (self._compared_grouping.codes >= 0)]
+        tenth_of_cell = tenths_of(task.table, task.scores).codes[has_truth & (self._compared_grouping.codes >= 0)]
         try:
-            gaps = differences(stratified_means(sample, tenths, rng.spawn(1)[0], DRAWS))
+            gaps = differences(stratified_means(sample, tenth_of_cell, rng.spawn(1)[0], DRAWS))
         except EvidenceError:
             return component  # groups without a common tenth of the scores: nothing can be said of calibration
         if largest_interval(gaps).high > self.output.delta:

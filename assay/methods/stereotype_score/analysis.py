@@ -176,7 +176,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
     ) -> StereotypeComponent:
         """Add Jiang et al.'s scores to a component's details: of all, by list, by term and by pair of group terms."""
         scores = {role: self.score(role) for role in fits}
-        overall_score = self.score(*TIED)
+        overall_score = self.score(*TIED)  # of the terms in both lists of stereotypes
         return replace(
             detail,
             score=replace(summary(overall_score), posterior=posterior_of(overall_score)),

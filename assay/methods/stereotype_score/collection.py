@@ -78,7 +78,7 @@ class PairTally(AnswerTally[Pair, PairComparison]):
         """Count a pair's replies to a rung (way of asking); store its comparison if they are usable and complete."""
         no_answer = f"no-{'choice' if rung == 'choice' else 'number'}"
         if rung == "choice":  # a question is about both groups, so it counts for that of the term's stereotype, if any
-            group_of_role = dict(zip(TIED, self.groups, strict=True))
+            group_of_role = dict(zip(TIED, self.groups, strict=True))  # `TIED`: the roles of stereotype terms
             groups = [group_of_role.get(pair.role)] * len(replies)
         else:  # replies about the first group's and the second group's sentence alternate
             groups = [*self.groups] * (len(replies) // 2)

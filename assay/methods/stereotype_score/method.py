@@ -193,7 +193,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
     def model_score(self, results: Sequence[Preferences]) -> ModelScores:
         """Score a model over all specifications: mean over their attribute terms, with equal weights (Jiang et al.).
 
-        If there is no pair with a stereotype term, the result has a ``why`` instead.
+        If there is no pair with a stereotype term (roles `TIED`), the result has a ``why`` instead.
         """
 
         def score_all() -> ModelScores:

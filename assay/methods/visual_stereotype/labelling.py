@@ -134,7 +134,7 @@ def ask_pictures(
 
     affordable = takewhile(lambda _: not tally.unasked, enumerate(pictures, start=first))
     probes_by_picture = ((picture, probes_of(number, picture)) for number, picture in affordable)
-    label_of_role = dict(zip(TIED, words.labels, strict=True))
+    label_of_role = dict(zip(TIED, words.labels, strict=True))  # the label that a stereotype links to the terms
     yield from ask_in_batches(probes_by_picture, partial(tally.take, reader=reader, label_of_role=label_of_role))
 
 

@@ -196,7 +196,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
     def model_score(self, results: Sequence[Sightings]) -> ModelScores:
         """Score a service over all pictures of terms that a stereotype links to a label (Jiang et al.'s formula).
 
-        If there is no such picture, the result has a ``why`` instead.
+        If there is no such picture (of terms with the roles `TIED`), the result has a ``why`` instead.
         """
 
         def score_all() -> ModelScores:

@@ -311,7 +311,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
             return scores.judge(self.tolerance(), rng)
         rounds_asked = 0
         for size in look_sizes(min(self.per_term, len(rounds)), len(rounds), self.stop_early):
-            yield from ask(rounds=rounds[rounds_asked:size], first=sum(map(len, rounds[:rounds_asked])))
+            yield from ask(rounds=rounds[rounds_asked:size], first=sum(map(len, rounds[:rounds_asked])))  # asked before
             rounds_asked = size
             is_last = size == len(rounds) or not self.stop_early or scores.tally.unasked > 0
             component = scores.judge(self.tolerance(1.0 if is_last else EARLY_ERROR_FRACTION), rng.spawn(1)[0], size)
