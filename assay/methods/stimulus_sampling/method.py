@@ -261,7 +261,7 @@ class StimulusSampling(Bounded, Method):
     def _collect_replies(
         self, reply_log: ReplyLog, supplies: Mapping[PriorCell, Supply], count: int, kind: str
     ) -> Generator[Sequence[Probe], Sequence[Reply], dict[PriorCell, list[Reply]]]:
-        """Ask about `count` vectors of each cell (value and side); return replies by cell. `kind` begins their names."""
+        """Ask about `count` vectors of each cell (value and side); return replies by cell. `kind` begins case names."""
         assert self.vectors is not None  # noqa: S101
         cells_and_cases = list(vector_cases(supplies, count, self.vectors, kind))
         yield from self._ask_new(reply_log, [case for _, case in cells_and_cases])
