@@ -50,7 +50,7 @@ LABELS_CHANGED, USUAL_LIMIT = 0.1, 0.25
 
 
 def judge_answers(task: JudgingTask, tolerance: Tolerance, rng: np.random.Generator) -> list[Component]:
-    """Return a component, with a letter, for each output (number or label's score); a single one if none is judged."""
+    """Return a component for each output, a number or a label's score; a single component if none can be judged."""
     answers = task.answers
     answers.complete_top_labels()
     task.repeated_answers.complete_top_labels()
@@ -112,7 +112,7 @@ def _judge_output(
 
 
 def _add_scale_letters(component: Component, variants: Sequence[Component], scales: Sequence[Scale]) -> Component:
-    """Add to `component` the letters of `variants` (the output on other scales); if declared ones differ, undeclare."""
+    """Add the letters of `variants` (the output on other scales); if the declared letters differ, declare none."""
     documents = tuple(
         types.ScaleDocument(scale, variant.letter, variant.declared)
         for scale, variant in zip(scales, (component, *variants), strict=True)

@@ -152,7 +152,7 @@ class JudgingTask:
 
     @cached_property
     def sentence_cells(self) -> tuple[Integers, int]:
-        """Index of each profile's combination of frame (sentence pattern) and content, and their greatest number."""
+        """Index of each profile's sentence (frame and content), and the number of all possible combinations."""
         (frames, frame_index), (contents, content_index) = (
             np.unique([case.clusters[kind] for case in self.cases], return_inverse=True) for kind in TEXT_PARTS
         )

@@ -106,8 +106,9 @@ class Questions(Bounded):
         label, scores = answer.get("label"), answer.get("scores")
         if label is None and isinstance(scores, Mapping):
             first_score, second_score = scores.get(self.first_label), scores.get(self.second_label)
-            are_known = first_score is not None and second_score is not None
-            return bool(second_score > first_score) if are_known and first_score != second_score else None
+            if first_score is None or second_score is None or first_score == second_score:
+                return None
+            return bool(second_score > first_score)
         return {self.first_label: False, self.second_label: True}.get(label) if isinstance(label, str) else None
 
 

@@ -306,13 +306,13 @@ class _Comparison:
     def _draw_within_strata(self, rng: np.random.Generator) -> tuple[HiddenEffect, ...]:
         """Draw the differences between groups within each large stratum, among all people and by true outcome."""
         strata, labels, hidden = self.task.strata, self._compared_grouping.labels, list[HiddenEffect]()
-        limits = {"least": LEAST_PEOPLE, "max_strata": MOST_STRATA, "kinds": len(self._kinds)}  # for the tests
+        limits = {"least": LEAST_PEOPLE, "max_strata": MOST_STRATA, "kinds": len(self._kinds)}  # kinds of people
         if strata is None:
             return ()
         for kind in self._kinds:
             sample, codes = self._sample_by_stratum(strata, kind.cells)
             names = [f"{strata.name}: {label}{kind.alike and ', '}{kind.alike}" for label in strata.labels]
-            kind_rng = rng.spawn(1)[0] if kind.alike else rng  # everybody (the first, not alike) is drawn with `rng`
+            kind_rng = rng.spawn(1)[0] if kind.alike else rng  # `rng` itself for everybody, the first kind
             hidden += within_strata(sample, codes, names, labels, self.output.delta, kind_rng, **limits)
         return tuple(hidden)
 

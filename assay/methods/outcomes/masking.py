@@ -165,7 +165,7 @@ def masked_rating(rating: RatingDocument, task: Task, vocabulary: Vocabulary) ->
         own_parts = {part for part in hidden_parts if part.table == index}
         public_tables = _PublicTables(task, grouping, task.outcomes(output), own_parts, scores)
         if public_tables.withholds(component):
-            withheld_names.add(component.name)  # `component` below only asks for the component's own name
+            withheld_names.add(component.name)  # `public_tables.component` asks for its own name only
         public_component = public_tables.component(component, vocabulary, withheld_names)
         if component.funnel.steps:
             # `tables` has the components' tables first, then two for each step of each grouping

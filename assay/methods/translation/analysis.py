@@ -322,11 +322,9 @@ class TranslationMethod(Bounded, Method):
             weights = {pair_of_rows: count * times for pair_of_rows, count in counts_by_rows.items()}
             excess_concordance = draw_excess_concordance(equal_pairs * times, pairs * times, transitions, rng, weights)
         child_rng = rng.spawn(1)[0]
-        lost_ungrouped = lost_of_no_group(translations.by_group, translations.lost)
-        confidence = self.tolerance.confidence
-        hidden = loss_effect(
-            translations.by_group, self.delta_loss, confidence, child_rng, DRAWS, of_no_group=lost_ungrouped
-        )
+        by_group, confidence = translations.by_group, self.tolerance.confidence
+        lost_ungrouped = lost_of_no_group(by_group, translations.lost)
+        hidden = loss_effect(by_group, self.delta_loss, confidence, child_rng, DRAWS, of_no_group=lost_ungrouped)
         if self.strata:
             hidden += hidden_effects(translations, self.tolerance, child_rng, DRAWS, times)
         return Posterior(transitions, Evidence(effects.step_1, effects.step_2, excess_concordance, hidden))
