@@ -182,7 +182,7 @@ class DecisionTable(Bounded):
         cluster_count: int,
         weights: Floats | None,
     ) -> Self:
-        """Build the table; `examples`: index of a person of each cell (set of values); `cell_of_row`: cell by person."""
+        """Build the table; `examples`: index of a person of each cell (set of values); `cell_of_row`: cell by row."""
         if len(examples) > MOST_CELLS:
             raise SpecificationError(
                 f"people differ in {len(examples):,} combinations of the named columns, and at most {MOST_CELLS:,} are "
