@@ -314,7 +314,7 @@ class StimulusSampling(Bounded, Method):
             by_scores = replace(outcome, by_label=None)
             components = [judge_outcome(answers, rng.spawn(1)[0]) for answers in (by_scores, outcome.by_label)]
             ranks = {(Letter.BS, True): 0, (Letter.DSBS, True): 2, (Letter.UCS, True): 3}  # 0: worst, 1: undeclared
-            worse = min(components, key=lambda judged: ranks.get((judged.letter or Letter.UCS, judged.declared), 1))
+            worse = min(components, key=lambda rated: ranks.get((rated.letter or Letter.UCS, rated.declared), 1))
             return replace(worse, reasons=(*worse.reasons, Reason("labels-contradict-scores", {}, outcome.label)))
         tally = reply_log.tally(self.values)
         detail = SamplingComponent(
