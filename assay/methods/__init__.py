@@ -89,7 +89,7 @@ def every_method() -> tuple[type[AnyMethod], ...]:
     methods_by_name = {method_name(method): method for method in METHODS}
     for entry in entry_points(group=GROUP):
         method_class = entry.load()
-        if missing := [name for name in PROMISED if not hasattr(method_class, name)]:
+        if missing := [name for name in PROMISED if not hasattr(method_class, name)]:  # of a method's attributes
             raise TypeError(
                 f"{entry.value} in the entry-point group {GROUP} is {method_class!r}; a method is a frozen dataclass "
                 f"that also has {', '.join(missing)} (assay.experiment.Method)"

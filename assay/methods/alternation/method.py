@@ -324,7 +324,7 @@ class Alternation(Bounded, Method):
         answer in turn would each see one value only.
         """
         questions: list[tuple[tuple[int, int], list[Probe]]] = []
-        for turn in range(max(1, times - 1)):
+        for turn in range(max(1, times - 1)):  # every question once in each turn
             for index in range(len(answers.cases), len(cases)):
                 value_indices = np.arange(len(self.values))
                 if self.strata is not None:

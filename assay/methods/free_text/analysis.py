@@ -127,7 +127,7 @@ def judge_texts(
 
 
 def _count_same_text(tally: WrittenTexts) -> dict[str, int] | None:
-    """Count all replies (``total``) and those with the commonest text (``same``); ``None`` unless nearly all."""
+    """Count all replies (``total``) and those with the commonest text (``same``); ``None`` if not nearly all have it."""
     prompts_by_text: dict[str, set[int]] = {}
     counts: Counter[str] = Counter()
     for (case, _, _), text in tally.texts.items():
@@ -371,7 +371,7 @@ def _lost_changes(outcome: Outcome, outputs: Floats, lost_share: float, tie: flo
     """Return how much lost replies, a share `lost_share` of those about a value, could change the effects at most."""
     low, high = (0.0, 1.0) if outcome.name == REFUSALS else np.quantile(outputs, (0.025, 0.975))  # without outliers
     change = lost_share * float(high - low)
-    # a side has the share `tie` of one group and 1 - tie of another
+    # a list of contents has the share `tie` of the texts about a value, and 1 - `tie` of those about another
     return lost_replies(outcome.by_group, outcome.limit, step_1=change, step_2=(2 * tie - 1) * change)
 
 

@@ -259,7 +259,7 @@ class Translations(Tally):
 
     def _kept_rates(self, row: str, counts: Sequence[int]) -> dict[str, EffectDocument | None]:
         """Return the shares of sentences whose value (`row`) was kept, flipped and erased, with Wilson intervals."""
-        n, residual = sum(counts), counts[-1]
+        n, residual = sum(counts), counts[-1]  # the last output, the residual, names no single value
         kept_count = counts[self.outputs.index(row)]
         outcome_counts = {"kept": kept_count, "flipped": n - kept_count - residual, "erased": residual}
         return {name: EffectDocument.of(wilson(k, n)) if n else None for name, k in outcome_counts.items()}

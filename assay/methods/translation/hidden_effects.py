@@ -165,9 +165,9 @@ def _draw_spread(
         kept_counts = occupation_counts[:, translations.outputs.index(translations.rows[row])]
         posterior = fit_shares(kept_counts, occupation_counts.sum(axis=1) - kept_counts)
         variance += share**2 * posterior.draw_variance(rng, DRAWS)
-    complete_cases = counts[(counts.sum(axis=2) > 0).all(axis=1)]
-    if len(complete_cases) >= LEAST_OCCUPATIONS:
-        output_shares = complete_cases / complete_cases.sum(axis=2, keepdims=True)
+    complete = counts[(counts.sum(axis=2) > 0).all(axis=1)]  # occupations with sentences about every value
+    if len(complete) >= LEAST_OCCUPATIONS:
+        output_shares = complete / complete.sum(axis=2, keepdims=True)
         columns = [translations.outputs.index(value) for value in translations.rows]
         # by occupation and value: share of its sentences that keep the value; share of others' that get it instead
         kept_shares = np.stack([output_shares[:, row, column] for row, column in enumerate(columns)], axis=1)

@@ -51,7 +51,7 @@ class LabelSpellings:
         if len({label_key(label) for label in scores}) < len(scores):
             return dict(scores)
         for label in scores:
-            self.by_key.setdefault(label_key(label), {}).setdefault(label)
+            self.by_key.setdefault(label_key(label), {}).setdefault(label)  # a dict serves as an ordered set
         return {self.first(label): score for label, score in scores.items()}
 
     def first(self, label: str) -> str:
