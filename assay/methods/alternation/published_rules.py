@@ -138,7 +138,7 @@ class Blocks:
         # the largest group for which both sides have enough profiles
         size = min(majority.size / self.tie, minority.size / (1 - self.tie) if self.tie < 1 else np.inf)
         shares = ((majority, self.tie), (minority, 1 - self.tie))
-        return np.concatenate([_pick_evenly(members, round(size * share)) for members, share in shares])
+        return np.concatenate([_pick_evenly(indices, round(size * share)) for indices, share in shares])
 
 
 def kolmogorov_smirnov_letter(

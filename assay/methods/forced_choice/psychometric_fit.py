@@ -130,9 +130,9 @@ def _fit_grid(levels: Floats, choices: Floats, totals: Floats) -> Grid:
     low, high = float(levels[0]), float(levels[-1])
     span = high - low
     ranges: Sequence[Range] = (
-        (low - span, high + span),
-        (math.log(span / 200), math.log(5 * span)),
-        (0.0, math.sqrt(MOST_LAPSES)),
+        (low - span, high + span),  # of the point of equality
+        (math.log(span / 200), math.log(5 * span)),  # of the logarithm of sigma
+        (0.0, math.sqrt(MOST_LAPSES)),  # of the square root of the lapse rate
     )
     n_used, n_total = 0.0, float(totals.sum())
     while n_used < n_total:

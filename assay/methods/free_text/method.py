@@ -204,7 +204,7 @@ class FreeText(Bounded, Method):
         )
 
     def _exchanged_words(self) -> Mapping[str, Sequence[tuple[str, str]]]:
-        """Return words to exchange, with slots (uses), by value; empty if the catalog lacks the attribute or the values."""
+        """Return words to exchange, with slots (uses), by value; empty if the catalog lacks the attribute or values."""
         try:
             words = exchanged_words(attribute_named(self.attribute))
         except UnknownName:

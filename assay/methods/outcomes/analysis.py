@@ -404,14 +404,14 @@ class _Comparison:
                     largest_gap, reasons = sure_gap, (reason, *component.reasons)
         return replace(component, declared=component.declared and reasons == component.reasons, reasons=reasons)
 
-    def _add_steps_reason(self, component: Component, steps: FunnelDocument) -> Component:
+    def _add_steps_reason(self, component: Component, document: FunnelDocument) -> Component:
         """Add a reason that names the steps at which groups surely differ, since the letter covers the end only."""
         names = [
             step.step
-            for step in steps.steps
+            for step in document.steps
             if any(row.suspicious or (row.difference.high or 0.0) < -self.task.delta for row in step.groups)
         ]
-        if component.letter is None or len(steps.steps) < 2 or not names:
+        if component.letter is None or len(document.steps) < 2 or not names:
             return component
         return replace(component, reasons=(*component.reasons, Reason("steps-differ", {"steps": names}, self.name)))
 
@@ -419,7 +419,7 @@ class _Comparison:
         """Return the tables of the component: rows of all groups, threshold map of a score, funnel of the steps."""
         task, output = self.task, self.output
         result = outcome_table(task.table, self.grouping, task.outcomes(output), self._excluded, task.confidence, rng)
-        notes = {alike: f"not compared among people who {alike}: too few" for _, alike in TRUTH_CLASSES}
+        notes = {alike: f"not compared among people who {alike}: too few" for _, alike in TRUTH_CLASSES}  # by kind
         notes[""] = f"not compared: fewer than {LEAST_PEOPLE} people, or not one of the {MOST_GROUPS} largest groups"
         groups = []
         for row in result.groups:

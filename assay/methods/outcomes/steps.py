@@ -42,9 +42,10 @@ def reached_steps(steps: Sequence[Step], grouping: Grouping) -> Iterator[Reached
     """Yield the people who reached each step of a process: those who passed every step before it."""
     has_reached = np.ones(len(grouping.codes), dtype=bool)
     for step in steps:
-        codes = np.where(has_reached, grouping.codes, NOT_REACHED)
-        yield ReachedStep(step.name, replace(grouping, codes=codes), step.passed, ~has_reached & (step.passed == 1))
-        has_reached = has_reached & (step.passed == 1)
+        has_passed = step.passed == 1
+        reached_groups = replace(grouping, codes=np.where(has_reached, grouping.codes, NOT_REACHED))
+        yield ReachedStep(step.name, reached_groups, step.passed, out_of_order=~has_reached & has_passed)
+        has_reached = has_reached & has_passed
 
 
 def funnel(

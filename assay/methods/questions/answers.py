@@ -56,10 +56,10 @@ class QuestionAnswers(Tally):
         question_index, order, _ = key
         question = self.questions[question_index]
         position = reply.value.get("choice") if isinstance(reply.value, Mapping) else None
-        usable = isinstance(position, int) and not isinstance(position, bool) and 0 <= position < OPTIONS
+        is_usable = isinstance(position, int) and not isinstance(position, bool) and 0 <= position < OPTIONS
         fits = question.fits_stereotype
         group = None if fits is None else GROUPS[fits]
-        outcome = self.count_reply(reply.failure, None if usable else "no-choice", group)
+        outcome = self.count_reply(reply.failure, None if is_usable else "no-choice", group)
         if outcome == "usable" and isinstance(position, int):
             self.letters[position] += 1
             self.choices[key] = (position + order) % OPTIONS  # the index before the options were rotated

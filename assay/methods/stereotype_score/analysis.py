@@ -74,11 +74,11 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
 
     def shift_of_groups(self, rng: np.random.Generator) -> Floats | None:
         """Draw how other words for the groups would change the first group's share; ``None`` for few pairs of words."""
-        pairs = list(self.tally.results)
-        group_pairs, group_ids = np.unique([pair.pair_index for pair in pairs], return_inverse=True)
+        sentence_pairs = list(self.tally.results)
+        group_pairs, group_ids = np.unique([pair.pair_index for pair in sentence_pairs], return_inverse=True)
         if len(group_pairs) < LEAST_GROUP_PAIRS:
             return None
-        _, term_ids = np.unique([pair.term for pair in pairs], return_inverse=True)
+        _, term_ids = np.unique([pair.term for pair in sentence_pairs], return_inverse=True)
         choices = np.array([comparison.preferred for comparison in self.tally.results.values()])
         means, error_variances = cluster_means(choices, group_ids, (term_ids,))
         variance_between = max(0.0, float(means.var(ddof=1) - error_variances.mean()))  # without error

@@ -126,8 +126,8 @@ class Tally:
             self.unasked += 1
             return None
         if code is not None:
-            reasons = self.unusable_why if code in UNREADABLE or code == DECLINED else self.failed_why  # it answered
-            reasons[code] += 1
+            has_answered = code in UNREADABLE or code == DECLINED
+            (self.unusable_why if has_answered else self.failed_why)[code] += 1
             outcome = "refused" if refuses(code) else ("unread" if code in UNREAD else "failed")
         elif why_unusable is not None:
             self.unusable_why[why_unusable] += 1
