@@ -102,6 +102,7 @@ def lexicon() -> Mapping[tuple[str, ...], tuple[Term, ...]]:
 
 
 def _entries_of(name: str, words: StereotypeWords) -> Iterator[tuple[str, Term]]:
+    """Yield each term and group name of the specification `name`, with the entry that describes it."""
     for first, second in words.pairs:
         yield first, Term(name, "group", FIRST)
         yield second, Term(name, "group", SECOND)

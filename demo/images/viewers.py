@@ -48,8 +48,7 @@ class NoPicture(ValueError):
 def draw(prompt: str, number: int, side: int = SIDE) -> bytes:
     """Draw a picture of a prompt's first attribute term, or else of its first term.
 
-    `number` distinguishes several pictures of one prompt. Return a PNG file, always the same for the same prompt and
-    number.
+    Return a PNG file that depends only on the prompt and `number`, which distinguishes the pictures of one prompt.
     """
     image = Image.new("RGB", (side, side), "white")
     pen = ImageDraw.Draw(image)

@@ -52,7 +52,7 @@ class Answerer(ChatModel):
         if question is None:
             return self.options(options)
         answer = self.answers(prompt, question, options)
-        return None if answer is None else [0.0 if option == answer else CERTAIN for option in options]
+        return None if answer is None else [0.0 if option == answer else CERTAIN for option in options]  # rather low
 
 
 @cache

@@ -97,7 +97,7 @@ def _pronoun_case(word: str, following_text: str) -> str:
         return case
     next_word = _NEXT_WORD.match(following_text)
     is_possessive = next_word is not None and next_word[1].lower() not in AFTER_AN_OBJECT
-    return "possessive" if is_possessive else _OWNER_OR_OTHER[word.lower()]
+    return "possessive" if is_possessive else _OWNER_OR_OTHER[word.lower()]  # "thanked her", "it is his"
 
 
 def _copy_capitals(model: str, word: str) -> str:

@@ -127,7 +127,7 @@ def render(dated_rating: DatedRating, embed: Embed, base_url: str) -> Answer:
     if rating is not None:
         is_withdrawn = rating.withdrawn_at is not None
         view = replace(view, document=rating.document, visibility=rating.visibility, withdrawn=is_withdrawn)
-        if (standing := dated_rating.standing) is not None:
+        if (standing := dated_rating.standing) is not None:  # the relation of the rating to its address
             view = replace(view, requester=standing.requester, host_proved=standing.host_proved)
             view = replace(view, objects=dated_rating.objects, changed_since=standing.changed_since)
     body = embed.render(view).encode()
