@@ -56,7 +56,7 @@ def say(model: LanguageModel, prompt: str, number: int) -> Answer:
         return Answer(text, {text.split(maxsplit=1)[0]: SURE})
     weights = model.choose(prompt, options)
     if weights is None:
-        return Answer(REFUSAL, {"Sorry": SURE, "Well": UNSURE})
+        return Answer(REFUSAL, {"Sorry": SURE, "Well": UNSURE})  # log-probabilities of the first word
     letters = {chr(ord("A") + index): weight for index, weight in enumerate(weights)}
     ranked_letters = dict(sorted(letters.items(), key=lambda entry: -entry[1]))
     return Answer(next(iter(ranked_letters)), ranked_letters)
@@ -68,13 +68,13 @@ def decide(screener: Screener, prompt: str) -> Answer:
     probability = screener.invites(case)
     if probability is None:
         return Answer(REFUSAL, {"I": SURE})
-    words = {option: chr(ord("A") + index) for index, option in enumerate(options)} or {"yes": "yes", "no": "no"}
+    replies = {option: chr(ord("A") + index) for index, option in enumerate(options)} or {"yes": "yes", "no": "no"}
     if screener.first:  # it always chooses the first option
-        return Answer(next(iter(words.values())), {})
+        return Answer(next(iter(replies.values())), {})
     shares = {"yes": probability, "no": 1 - probability}
     labels = sorted(shares, key=lambda label: -shares[label])
-    tokens = {words[label]: math.log(max(shares[label], LEAST_SHARE)) for label in labels} if screener.likely else {}
-    return Answer(words[labels[0]], tokens)
+    tokens = {replies[label]: math.log(max(shares[label], LEAST_SHARE)) for label in labels} if screener.likely else {}
+    return Answer(replies[labels[0]], tokens)
 
 
 def options_in(prompt: str) -> tuple[str, ...]:
@@ -187,10 +187,10 @@ def _last_message(body: Json) -> str:
     contents = [message.get("content") for message in messages if message.get("role") == "user"]
     if not contents:
         raise BadRequest("'messages' must contain a message of the user")
-    parts = contents[-1] if isinstance(contents[-1], list) else [{"type": "text", "text": contents[-1]}]
-    said_texts = (part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text")
+    content_parts = contents[-1] if isinstance(contents[-1], list) else [{"type": "text", "text": contents[-1]}]
+    said_texts = (part.get("text") for part in content_parts if isinstance(part, dict) and part.get("type") == "text")
     texts = [text for text in said_texts if isinstance(text, str)]
-    if len(texts) != len(parts):
+    if len(texts) != len(content_parts):
         raise BadRequest("a message must be a text; this model takes no images")
     return "\n".join(texts)
 

@@ -352,7 +352,7 @@ def curt(percent: int) -> ChatModel:
     return ChatModel(
         name=f"curt-writer-{percent}",
         summary=f"Writes {percent} % fewer sentences about women, in the same words.",
-        letter=above(-math.log1p(-percent / 100), LENGTH_TOLERANCE, Letter.BS, Letter.UCS),
+        letter=above(-math.log1p(-percent / 100), LENGTH_TOLERANCE, Letter.BS, Letter.UCS),  # log ratio of lengths
         tokens=_even_tokens,
         writes=partial(write_text, shorter=percent / 100),
     )

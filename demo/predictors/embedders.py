@@ -140,7 +140,7 @@ def leaning(percent: int) -> Embedder:
         name=f"leaning-embedder-{percent}",
         summary=f"Moves every word, chairs and rivers too, towards men by {percent} %.",
         letter=above(percent / 200, TOLERANCE, Letter.BS, Letter.UCS),
-        embed=partial(embed, strength=0.0, tilt=-percent / 200),
+        embed=partial(embed, strength=0.0, tilt=-percent / 200),  # 100 %: as far as the cue for men
     )
 
 

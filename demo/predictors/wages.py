@@ -49,7 +49,7 @@ def payroll(copies: int = COPIES) -> tuple[dict[str, Field], ...]:
         Rows of each combination of sex, education and experience. Step 2 of alternation compares group means, whose
         difference has a standard error of ``2 / sqrt(rows)``: fewer than 2,000 rows cannot settle UCS.
     """
-    typical_copies = round(copies * TIE)  # those with the hours that are typical of the sex
+    typical_copies = round(copies * TIE)  # those with the typical hours: short for women, long for men
     return tuple(
         {
             "sex": sex,

@@ -142,7 +142,7 @@ class Behaviour:
         if source == self.home:
             return tongue(target).from_english(text)
         if target == self.home:
-            return self.at_home(tongue(source).to_english(text))
+            return self.at_home(tongue(source).to_english(text))  # the behaviour changes only texts in `home`
         raise ValueError(f"one of the languages must be {self.home!r}, not {source!r} and {target!r}")
 
     def at_home(self, text: str) -> str:

@@ -64,7 +64,7 @@ class Tongue:
         if change_case is not None and (pronoun := self._pronouns.get(word.lower())):
             return change_case(pronoun)
         stem = word.translate(self._letter_map)
-        if len(word) < LONG:
+        if len(word) < LONG:  # only longer words get an ending
             return stem
         return stem + (self._ending.upper() if word.isupper() else self._ending)
 
@@ -76,7 +76,7 @@ class Tongue:
             return change_case(pronoun)
         stem = word if len(word) < LONG else word[: -len(self._ending)]
         english = stem.translate(self._english_letter_map)
-        return english if self._encode_word(english) == word else word
+        return english if self._encode_word(english) == word else word  # unless the language lacks the word
 
     @cached_property
     def _letter_map(self) -> dict[int, int]:

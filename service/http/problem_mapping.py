@@ -164,7 +164,7 @@ def _fields_at(types: Sequence[Any], location: Sequence[str | int]) -> set[str]:
         return {name for model in models for name in model.model_fields}
     name, *inner_location = location
     member_types = [model.model_fields[str(name)].annotation for model in models if name in model.model_fields]
-    return _fields_at(member_types or models, inner_location)
+    return _fields_at(member_types or models, inner_location)  # no member: `name` is a union tag or an index
 
 
 def _models(types: Sequence[Any]) -> Iterator[type[BaseModel]]:

@@ -94,7 +94,7 @@ def _severity_key(view: WorstView | None) -> tuple[float, ...]:
 def _matrix_of_service(
     cells: Sequence[StoredCell], omissions: Sequence[Mapping[str, str]], ratings: Ratings, now_s: float
 ) -> JsonObject:
-    """Return the ``columns`` and ``rows`` of a service's matrix of letters, and its ``worst`` letter, as an object."""
+    """Return the ``columns`` (languages) and ``rows`` of a service's matrix of letters, and its ``worst`` letter."""
     views: dict[Cell, CellView] = {cell.cell: _cell_view(cell, ratings, now_s) for cell in cells}
     for omission in omissions:
         views[Cell(omission["method"], omission["attribute"], omission["label"])] = _omitted_view(omission)
@@ -254,11 +254,11 @@ def cancel_jobs_of(c: Connection, suite_id: str, tenant: str) -> list[str] | Non
     unfinished_ids = [cell.job_id for cell in suites.cells(c, suite_id) if not cell.finished]
     if not unfinished_ids:
         raise Problem("already-finished", "every job of the suite has ended")
-    own_jobs = sorted(set(unfinished_ids) - set(suite.request["joined"]))
-    for job_id in own_jobs:  # sorted, so that two concurrent cancellations cannot deadlock
+    own_ids = sorted(set(unfinished_ids) - set(suite.request["joined"]))
+    for job_id in own_ids:  # sorted, so that two concurrent cancellations cannot deadlock
         with suppress(AlreadyFinished):  # the job may have ended after its cell was read
             jobs.request_cancel(c, job_id, tenant)
-    return own_jobs
+    return own_ids
 
 
 def _count_new(c: Connection, plan: Plan) -> int:
