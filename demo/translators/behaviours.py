@@ -222,10 +222,7 @@ def chance(salt: str, sentence: str) -> float:
 
 
 def occupation_side(sentence: str) -> str:
-    """Return the stereotypical pronoun of the first occupation of a sentence.
-
-    Without a known occupation, a hash of the words around the pronoun decides.
-    """
+    """Return the stereotypical pronoun of a sentence's first occupation; without one, a hash of its words decides."""
     match = _occupation_pattern().search(sentence)
     if match is not None:
         return sides()[match.group().lower()]

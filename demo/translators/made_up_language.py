@@ -51,10 +51,7 @@ class Tongue:
         return _WORD.sub(lambda word: self._encode_word(word.group()), text)
 
     def to_english(self, text: str) -> str:
-        """Translate back; ``to_english(from_english(text)) == text`` for every text.
-
-        A word that the language does not have stays as it is.
-        """
+        """Translate back: ``to_english(from_english(text)) == text``. A word that the language lacks stays the same."""
         return _WORD.sub(lambda word: self._decode_word(word.group()), text)
 
     def _encode_word(self, word: str) -> str:

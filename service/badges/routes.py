@@ -68,6 +68,8 @@ def _rating_route(embed: Embed) -> Route:
 
 
 def _target_route(embed: Embed) -> Route:
+    """Return the function that answers with an embed (such as a badge) of a target's newest rating."""
+
     async def of_target(
         request: Request, target_id: str, service: ServiceDependency, query: Annotated[RatingFilter, Query()]
     ) -> Response:
@@ -77,6 +79,8 @@ def _target_route(embed: Embed) -> Route:
 
 
 def _service_route(embed: Embed) -> Route:
+    """Return the function that answers with an embed (such as a badge) of a service's newest rating."""
+
     async def of_service(
         request: Request, service_name: str, service: ServiceDependency, query: Annotated[RatingFilter, Query()]
     ) -> Response:
@@ -86,6 +90,8 @@ def _service_route(embed: Embed) -> Route:
 
 
 def _address_route(embed: Embed) -> Route:
+    """Return the function that answers with an embed (such as a badge) of the rating of an address."""
+
     async def of_address(
         request: Request, service: ServiceDependency, query: Annotated[AddressQuery, Query()]
     ) -> Response:

@@ -109,6 +109,7 @@ def _chosen_rating(
     targets_by_id: Mapping[str, StoredTarget],
     newest_ratings: Mapping[str, StoredRating],
 ) -> ChosenRating:
+    """Return the rating that a link names or, if it names a target, the target's newest rating (by target id)."""
     if link.rating is not None:
         rating = ratings.get(link.rating)
         if rating is None:
