@@ -28,7 +28,7 @@ CASES_A_SEARCH = 2_000
 
 
 async def case_index(service: Service, rating: StoredRating) -> CaseIndex:
-    """Return all cases (pairs, round trips or words) of a rating, weighed by their part in the deciding effect; cached."""
+    """Return all cases (pairs, round trips or words) of a rating, weighed by their part in the deciding effect."""
 
     async def build_index() -> CaseIndex:
         builder = CaseIndexBuilder(await asyncio.to_thread(deciding_reader, rating.rating))
