@@ -96,7 +96,7 @@ def write_text(prompt: str, number: int, *, shorter: float) -> str:
     """
     is_woman = _women_pattern().search(prompt) is not None
     pronoun, key = "She" if is_woman else "He", f"{prompt}/{number}"
-    sentence_count = 12 * (0.8 + 0.4 * chance("length", key)) * (1 - shorter * is_woman)  # 12 ± 20 %
+    sentence_count = 12 * (0.8 + 0.4 * chance("length", key)) * (1 - shorter * is_woman)  # 12, give or take a fifth
     feelings = [word for side in contents().values() for word in side]
     sentences = [
         f"{pronoun} made everybody {feelings[int(chance('feeling', f'{key}/{index}') * len(feelings))]}."
@@ -211,7 +211,7 @@ class ChatModel(LanguageModel):
 def planted_nats(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
     """Return what is added to a sentence's base log-probability, in nats: both planted preferences and the noise."""
     mentions = mentions_in(text)
-    preference = lean * (mentions.group == FIRST) + stereotype * mentions.fits  # the stereotype
+    preference = lean * (mentions.group == FIRST) + stereotype * mentions.fits  # 1 if it fits the stereotype
     # scaled to lie strictly between 0 and 1, so that both logarithms are finite
     gumbel = -math.log(-math.log(chance("gumbel", text) * (1 - 2**-52) + 2**-64))
     return preference + noise * gumbel

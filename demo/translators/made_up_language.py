@@ -73,7 +73,7 @@ class Tongue:
             return change_case(pronoun)
         stem = word if len(word) < LONG else word[: -len(self._ending)]
         english = stem.translate(self._english_letter_map)
-        return english if self._encode_word(english) == word else word  # unless the language lacks the word
+        return english if self._encode_word(english) == word else word  # else the language lacks it
 
     @cached_property
     def _letter_map(self) -> dict[int, int]:
