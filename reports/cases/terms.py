@@ -73,11 +73,11 @@ class TermCases(CaseReader):
         return CaseReading(kind, component_name, step=1 if neutral else 2, difference=abs(lead), side=side)
 
     def _compare_replies(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Judge a pair of sentences by its replies alone: the document has no results of answers after the rating."""
-        rung = next((rung for rung in RUNGS if key.endswith(f"/{rung}")), None)  # the way of asking
+        """Judge a pair of sentences by its replies alone, because the document has no results of later answers."""
+        rung = next((rung for rung in RUNGS if key.endswith(f"/{rung}")), None)  # way of asking, at the end of the key
         if rung is None or key.startswith(CANARY):
             return CaseReading("canary")
-        has_all_replies = len(legs) % 2 == 0 and lost_kind(legs) is None  # two questions, or pairs of them
+        has_all_replies = len(legs) % 2 == 0 and lost_kind(legs) is None  # two replies, or two for each word
         comparison = compare(rung, [leg.value for leg in legs]) if has_all_replies else None
         if comparison is None:
             return CaseReading(lost_kind(legs) or "not-understood")
