@@ -46,6 +46,7 @@ def counts_in_words(counts: Counts) -> str:
 
 
 def _coverage(attribute: Attribute, method: type[AnyMethod]) -> Coverage:
+    """Count, by language, the words that Assay ships for a method to test an attribute, or say why it cannot."""
     name = method_name(method)
     try:
         method(attribute=attribute.name)
@@ -55,7 +56,7 @@ def _coverage(attribute: Attribute, method: type[AnyMethod]) -> Coverage:
     except TypeError:  # a method of a plug-in that needs more fields
         return Coverage(name, reason="Its requests need more than an attribute.")
     field_names = {entry.name for entry in fields(method)}  # the methods are distinguished by their fields
-    if method.specification_kind in WORDS:
+    if method.specification_kind in WORDS:  # methods that need lists of words
         return Coverage(name, {"en": _list_sizes(attribute, WORDS[str(method.specification_kind)])})
     if "turns" in field_names:  # questions about two people
         sizes = {
@@ -102,7 +103,7 @@ def _one_hop_counts(attribute: Attribute) -> Mapping[str, Counts]:
         }
         for language in attribute.one_hop_languages
     }
-    nonzero = {language: {kind: n for kind, n in counts.items() if n} for language, counts in words_read.items()}
+    nonzero = {code: {kind: count for kind, count in counts.items() if count} for code, counts in words_read.items()}
     return {"en": sentences, **nonzero}
 
 

@@ -59,7 +59,7 @@ class ProfileCases(CaseReader):
         return unit.removesuffix(f"/{value}"), value
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:  # noqa: ARG002
-        """Parse an answer as a number: itself, the label's score or, in a comparison, the profile's share (1: it won)."""
+        """Parse an answer as a number: itself, the label's score or, in a comparison, the profile's share (1: won)."""
         loss, value = missing_reason(observation), observation.reply.value
         if loss is not None:
             return Leg(seq, role, loss)
