@@ -34,7 +34,7 @@ def paragraph(rating: RatingDocument, report: MethodReport) -> tuple[str, ...]:
     findings = [visible(sentence) for sentence in report.in_words(rating, component) if sentence]
     component_sentence = _name_component(component, len(rating.components))
     sentences = [words.meaning, *component_sentence, *(findings or _effect_sentences(rating, component, report.steps))]
-    if all(hidden.kind == "loss" for hidden in component.hidden):
+    if all(hidden.kind == "loss" for hidden in component.hidden):  # single cases were not judged
         sentences.append(AVERAGES)
     if not declared and (settle_sentence := settle_in_words(rating, component, report)) is not None:
         sentences.append(settle_sentence)
@@ -61,12 +61,12 @@ def hidden_in_words(
     sentences with ``{name}`` and ``{size}``; `own_templates` replaces them for the strata that are its keys, and for
     the contents with the key "content: NAME". `individual_unit`: unit of effects on single cases, if it is not `unit`.
     """
-    largest: dict[str, HiddenDocument] = {}
+    largest_of_kind: dict[str, HiddenDocument] = {}
     for hidden in sorted(part.hidden, key=lambda hidden: -_share_of_limit(part, hidden)):
-        kind = hidden.kind if hidden.kind in {"individual", "content"} else "other"
-        largest.setdefault(kind, hidden)
+        kind = hidden.kind if hidden.kind in {"individual", "content"} else "other"  # strata, losses
+        largest_of_kind.setdefault(kind, hidden)
     for kind in ("individual", "other", "content"):
-        hidden = largest.get(kind, HiddenDocument())
+        hidden = largest_of_kind.get(kind, HiddenDocument())
         if hidden.effect.estimate is None:
             continue
         name = hidden.name or "a part of the content"

@@ -29,8 +29,7 @@ MAX_SQUARES = 400
 def linked_squares(chart: Squares, group: str, key: str, link: Callable[[Case], str]) -> Figure | None:
     """Draw the cases of `group` ("Said of women") as squares below their terms; `link` returns a square's address.
 
-    Of more than `MAX_SQUARES` cases, only some of each term are drawn, at even steps; the counts include all.
-    Return ``None`` if the group has no cases.
+    Of more than `MAX_SQUARES` cases, some of each term are drawn, at even steps; counts are of all. ``None``: no cases.
     """
     rows = [(name, [case for case in cases if case.group == group]) for name, cases in chart.cases]
     rows = [(name, cases) for name, cases in rows if cases]

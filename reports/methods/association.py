@@ -45,10 +45,10 @@ def in_words(document: RatingDocument, part: AssociationComponent) -> Iterator[s
             f"and {other_mean:.2f} from those of other groups, where 0 is the same, 1 is unrelated and 2 is opposite."
         )
     yield from _controls_in_words(part)
-    difference = "Distances to {name} differ between groups by {size}."
-    same_direction = "Distances to {name} differ between groups in the same direction by {size}."
-    own_templates = {"words of all stereotypes": same_direction}
-    yield from hidden_in_words(part, Unit(amount), difference, content_template=difference, own_templates=own_templates)
+    template = "Distances to {name} differ between groups by {size}."
+    same_direction_template = "Distances to {name} differ between groups in the same direction by {size}."
+    own_templates = {"words of all stereotypes": same_direction_template}
+    yield from hidden_in_words(part, Unit(amount), template, content_template=template, own_templates=own_templates)
     word_by_group = {row.group: row.word for row in part.protected}
     groups = listed([f"{group} (such as “{word}”)" for group, word in word_by_group.items()])
     yield tested(document, part, f"words of the list “{title_of_words(part.name or '')}” about {groups or 'groups'}")
@@ -87,7 +87,7 @@ def _distance_measures(part: AssociationComponent) -> Iterator[tuple[str, str]]:
 def _classical_measures(row: WeatDocument) -> SimpleNamespace:
     """Return a row for the table of WEAT comparisons; a missing measure is an `Absent` object with the reason."""
     measures = {"weat": MeasureDocument(row.effect_size_ddof1, why=row.why)}
-    measures |= {name: row.beside.get(name, MeasureDocument()) for name in MEASURES}
+    measures |= {name: row.beside.get(name, MeasureDocument()) for name in MEASURES}  # measures beside WEAT
     values = {
         name: Absent(measure.why) if measure.value is None else measure.value for name, measure in measures.items()
     }

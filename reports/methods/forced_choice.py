@@ -34,8 +34,8 @@ def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[
             f"“{other_side}”: neutral words have {_mixture(controls)} on average."
         )
     if positions:
-        (low, least), (high, most) = positions[0], positions[-1]
-        yield f"Of tested words “{least}” has the least ({_mixture(low)}), “{most}” the most ({_mixture(high)})."
+        (low, low_word), (top, top_word) = positions[0], positions[-1]
+        yield f"Of tested words “{low_word}” has the least ({_mixture(low)}), “{top_word}” the most ({_mixture(top)})."
     if (effect := part.effect("step_2")) is not None:
         yield f"The tested words take sides by an estimated {HUNDREDTHS.of(abs(effect))} beyond what neutral ones do."
     stratum_template = "{name} have in common that they lean to one side, by {size}."

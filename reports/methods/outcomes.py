@@ -65,7 +65,7 @@ def counts_in_words(document: RatingDocument, part: OutcomesComponent, deciding:
     truth_phrase, favourable_cell, other_cell = ALIKE.get(str(reason.facts.get("alike")), ("", "", ""))
     rows = {row.group: row for row in part.groups}
     groups = [rows[name] for name in (reason.facts.get("low"), reason.facts.get("high")) if name in rows]
-    counts = [row.matrix.get(cell) for row in groups for cell in (favourable_cell, other_cell)]
+    counts = [row.matrix.get(cell) for row in groups for cell in (favourable_cell, other_cell)]  # of people
     if len(groups) < 2 or None in counts:  # no counts (strata other than the recorded truth), or masked ones
         yield from filter(None, (reason.text,))
         return
@@ -90,7 +90,7 @@ def _funnel_in_words(funnel: FunnelDocument) -> Iterator[str]:
     lowest = min(gaps, key=lambda gap: gap.overall.estimate or 0.0, default=GapDocument())
     names = "”, “".join(str(step.step) for step in funnel.steps)
     if lowest.overall.high is not None and lowest.overall.high < 1 and lowest.smallest is not None:
-        ratio_at_step = lowest.steps[lowest.smallest]
+        ratio_at_step = lowest.steps[lowest.smallest]  # `smallest`: the step with the smallest ratio
         yield (
             f"“{lowest.group}” passes all steps (“{names}”) {cells.interval(lowest.overall)} times as often as "
             f"“{funnel.reference}”. The gap is largest at “{lowest.smallest}” (with a probability of "
@@ -122,7 +122,7 @@ def tables(part: OutcomesComponent) -> Iterator[Table | None]:
 
 
 def _calibration_table(part: OutcomesComponent) -> Table | None:
-    rows = [(row.group or "", tenth) for row in part.groups for tenth in row.tenths]
+    rows = [(row.group or "", tenth) for row in part.groups for tenth in row.tenths]  # tenths of the score's range
     if not rows:
         return None
     columns = {

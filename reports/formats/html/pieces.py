@@ -49,7 +49,7 @@ def isolate(text: str) -> Markup:
 
 def table(listing: Table, *, caption: bool = True, links: Iterable[str] = ()) -> Markup:
     """Write a table; the first cell of a row is its head, and links to the row's address in `links` (if not empty)."""
-    classes = ["n" if is_numeric else None for is_numeric in listing.numeric]
+    classes = ["n" if is_numeric else None for is_numeric in listing.numeric]  # n: numbers, aligned right
     targets = [*links] or [""] * len(listing.rows)
     heat = listing.heat or ((None,) * len(listing.columns),) * len(listing.rows)  # None: not shaded
     head = tag(
