@@ -67,20 +67,20 @@ def _coverage(attribute: Attribute, method: type[AnyMethod]) -> Coverage:
     if "judge" in field_names:  # prompts for texts that a judge scores
         return Coverage(name, {"en": _prompt_counts(attribute)})
     if "texts" in field_names:  # sentences about people
-        return Coverage(name, _profile_counts(attribute, can_decide="strata" in field_names))
+        return Coverage(name, _profile_counts(attribute, with_decisions="strata" in field_names))
     if "languages" not in field_names:  # the groups are those of the caller's file
         return Coverage(name)
     return Coverage(name, _round_trip_counts(attribute) if "templates" in field_names else _one_hop_counts(attribute))
 
 
-def _profile_counts(attribute: Attribute, *, can_decide: bool) -> Mapping[str, Counts]:
+def _profile_counts(attribute: Attribute, *, with_decisions: bool) -> Mapping[str, Counts]:
     return {
         language: {
             "people of a value": len(next(iter(people(attribute, language).values()))),  # equal for each value
             "frames": len(frames(language)),
             "contents": sum(map(len, contents(language).values())),
         }
-        | ({"decisions": len(decisions(language))} if can_decide else {})
+        | ({"decisions": len(decisions(language))} if with_decisions else {})
         for language in sentence_languages()
         if people(attribute, language)
     }

@@ -104,16 +104,16 @@ def settle_in_words(document: RatingDocument, part: ComponentDocument, report: M
     # "unlocated": some effect is beyond its limit, but too few answers show which; then more questions help
     if probes is None and part.probabilities.get("unlocated", 0.0) <= 0.5:
         return AT_TOLERANCE
-    estimate = CHANCE if probes is None else f"About {probes:,} more questions would probably settle it"
+    beginning = CHANCE if probes is None else f"About {probes:,} more questions would probably settle it"
     if part.unasked:
-        return f"{estimate}; the budget (max_calls or the deadline) ended it early."
+        return f"{beginning}; the budget (max_calls or the deadline) ended it early."
     room = report.room(document, part)
     if room is None:
-        return f"{estimate}."
+        return f"{beginning}."
     if room.remaining is None or (probes or 1) <= room.remaining:  # an unknown number of questions is at least 1
-        return f"{estimate}; a larger {room.field} asks them."
+        return f"{beginning}; a larger {room.field} asks them."
     if probes is None:
-        return f"{estimate}. Add to this: {room.material}."
+        return f"{beginning}. Add to this: {room.material}."
     if room.remaining:
         material_clause = f"allows {room.remaining:,} more questions (a larger {room.field}), too few to settle it"
     else:

@@ -64,11 +64,11 @@ class TermCases(CaseReader):
         component_name = None if part is None else part.name
         if row is None or row.towards is None or part is None:
             return CaseReading(lost_kind(legs) or "not-understood", component_name)
-        neutral = row.list == "neutral"
+        neutral = row.list == "neutral"  # the term belongs to no stereotype
         side_names = STEREOTYPE
         if neutral and isinstance(part, TermsComponent):
             side_names = (part.sides.first or "the first group", part.sides.second or "the second group")
-        lead = row.towards - NO_PREFERENCE
+        lead = row.towards - NO_PREFERENCE  # `towards`: preference for the first of `side_names`, from 0 to 1
         kind, side = kind_and_side(lead, side_names)
         return CaseReading(kind, component_name, step=1 if neutral else 2, difference=abs(lead), side=side)
 

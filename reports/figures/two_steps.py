@@ -43,11 +43,11 @@ class Step:
 
 
 def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "narrow") -> Figure | None:
-    """Draw both steps with the effects of `component`, and the three letters; ``None`` if nothing was measured."""
+    """Draw both steps (a declared BS needs only the first) and the three letters; ``None`` if nothing was measured."""
     if verdict.letter is None or verdict.probabilities is None:
         return None
     steps = tuple(
-        Step(number, _input_name(verdict, number, component), component.step(number), component.unit(number), needed)
+        Step(number, _step_title(verdict, number, component), component.step(number), component.unit(number), needed)
         for number, needed in ((1, True), (2, verdict.letter is not Letter.BS or not verdict.declared))
     )
     draw_steps = _draw_wide if width == "wide" else _draw_narrow
@@ -57,7 +57,7 @@ def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "
     return draw(f"{key}-steps", table, description, height, *shapes, title=title, width=figure_width)
 
 
-def _input_name(verdict: Verdict, number: int, component: Component) -> str:
+def _step_title(verdict: Verdict, number: int, component: Component) -> str:
     """Return a step's title: the name of its input or, if a hidden effect decides the step, the effect's title."""
     effect = component.step(number)
     if effect is None or effect.name == f"step_{number}":

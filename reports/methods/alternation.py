@@ -145,7 +145,7 @@ def _outcomes_in_words(document: RatingDocument, part: AlternationComponent) -> 
 
 
 def _means_in_words(part: AlternationComponent, unit: Unit, *, labels: bool) -> Iterator[str]:
-    """Yield a sentence on the two values that differ most: in mean answers or, without scores, in counts of a label."""
+    """Yield a sentence on the two values that differ most: in mean answers or, without scores, in counts of a name."""
     largest = max(part.pairs, key=lambda pair: abs(pair.shift or 0.0), default=PairDocument())
     shift, before, after = largest.shift, largest.from_, largest.to
     if shift is None or not before or not after:
@@ -156,7 +156,7 @@ def _means_in_words(part: AlternationComponent, unit: Unit, *, labels: bool) -> 
     if _judges_changed_labels(part) and inputs and before in means and after in means:
         count, other_count = (f"{round(means[value] * inputs):,}" for value in (before, after))
         yield (
-            f"With “{before}”, {count} of {inputs:,} inputs get the label “{name}”; with “{after}” instead and nothing "
+            f"With “{before}”, {count} of {inputs:,} inputs get the name “{name}”; with “{after}” instead and nothing "
             f"else changed, {other_count}."
         )
         return
@@ -189,7 +189,7 @@ def _impact_in_words(part: AlternationComponent) -> Iterator[str]:
     lowest = min(ratios, key=lambda row: row.ratio.estimate or 0.0, default=None)
     if lowest is None:
         return
-    low_rate, high_rate, ratio = rates.get(lowest.of), rates.get(lowest.to), lowest.ratio
+    low_rate, high_rate, ratio = rates.get(lowest.of), rates.get(lowest.to), lowest.ratio  # of / to
     if low_rate is None or high_rate is None or ratio.low is None or ratio.high is None:
         return  # records have no rates for the same cases; their ratios are in the table
     verb = "flags" if (ratio.estimate or 0.0) < FOUR_FIFTHS else "does not flag"

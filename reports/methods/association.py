@@ -65,11 +65,11 @@ def tables(part: AssociationComponent) -> Iterator[Table | None]:
 
 def _protected_table(part: AssociationComponent) -> Table:
     rows = part.protected[:MOST_ROWS]
-    names = list(dict.fromkeys(name for row in rows for name in row.connections))
+    connection_names = list(dict.fromkeys(name for row in rows for name in row.connections))
     columns = {"Word": cells.texts([row.word for row in rows]), "Group": cells.texts([row.group for row in rows])}
     columns |= {
         name: cells.intervals([row.connections[name].interval if name in row.connections else None for row in rows])
-        for name in names
+        for name in connection_names
     }
     title = "Mean distances of each protected word, with 89 % HPDIs" + shown_suffix(rows, part.protected)
     return Table.of_columns(title, columns)
@@ -100,11 +100,11 @@ def _connections_figure(part: AssociationComponent) -> Picture | None:
 
 
 def _words_figure(part: AssociationComponent) -> Picture | None:
-    no_interval = ConnectionDocument()
+    unknown = ConnectionDocument()
     all_marks = [
         Mark(
             row.word or "word",
-            tuple(charts.span(row.connections.get(name, no_interval).interval) for name in ("associated", "different")),
+            tuple(charts.span(row.connections.get(name, unknown).interval) for name in ("associated", "different")),
         )
         for row in evenly(part.protected, charts.MOST_WORDS)
     ]

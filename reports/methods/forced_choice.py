@@ -57,12 +57,12 @@ def tables(part: ForcedChoiceComponent) -> Iterator[Table | None]:
 
 def _words_table(part: ForcedChoiceComponent) -> Table | None:
     """Return a table of the points of subjective equality of all words, or of the most extreme ones."""
-    visible_words = foremost(part.words, MOST_ROWS)
-    table = WORDING.sheets["words"].of_rows(visible_words)
+    shown_words = foremost(part.words, MOST_ROWS)
+    table = WORDING.sheets["words"].of_rows(shown_words)
     if table is None:
         return None
     side, other_side = part.sides.first or "the first side", part.sides.second or "the second"
-    title = f"{table.title}, from {side} to {other_side}{shown_suffix(visible_words, part.words)}"
+    title = f"{table.title}, from {side} to {other_side}{shown_suffix(shown_words, part.words)}"
     return Table(title, table.columns, table.rows)
 
 

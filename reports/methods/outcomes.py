@@ -63,8 +63,8 @@ def counts_in_words(document: RatingDocument, part: OutcomesComponent, deciding:
         return
     reason = next((reason for reason in part.reasons if reason.code == "unequal-among-alike"), ReasonDocument())
     truth_phrase, favourable_cell, other_cell = ALIKE.get(str(reason.facts.get("alike")), ("", "", ""))
-    rows = {row.group: row for row in part.groups}
-    groups = [rows[name] for name in (reason.facts.get("low"), reason.facts.get("high")) if name in rows]
+    by_group = {row.group: row for row in part.groups}
+    groups = [by_group[name] for name in (reason.facts.get("low"), reason.facts.get("high")) if name in by_group]
     counts = [row.matrix.get(cell) for row in groups for cell in (favourable_cell, other_cell)]  # of people
     if len(groups) < 2 or None in counts:  # no counts (strata other than the recorded truth), or masked ones
         yield from filter(None, (reason.text,))
@@ -122,7 +122,7 @@ def tables(part: OutcomesComponent) -> Iterator[Table | None]:
 
 
 def _calibration_table(part: OutcomesComponent) -> Table | None:
-    rows = [(row.group or "", tenth) for row in part.groups for tenth in row.tenths]  # tenths of the score's range
+    rows = [(row.group or "", tenth) for row in part.groups for tenth in row.tenths]  # tenths of all scores
     if not rows:
         return None
     columns = {
