@@ -145,7 +145,7 @@ def _outcomes_in_words(document: RatingDocument, part: AlternationComponent) -> 
 
 
 def _means_in_words(part: AlternationComponent, unit: Unit, *, labels: bool) -> Iterator[str]:
-    """Yield a sentence on the two values that differ most: in mean answers or, without scores, in counts of a name."""
+    """Yield a sentence on the two values that differ most: in mean answers or, without scores, in counts of a label."""
     largest = max(part.pairs, key=lambda pair: abs(pair.shift or 0.0), default=PairDocument())
     shift, before, after = largest.shift, largest.from_, largest.to
     if shift is None or not before or not after:
@@ -156,7 +156,7 @@ def _means_in_words(part: AlternationComponent, unit: Unit, *, labels: bool) -> 
     if _judges_changed_labels(part) and inputs and before in means and after in means:
         count, other_count = (f"{round(means[value] * inputs):,}" for value in (before, after))
         yield (
-            f"With “{before}”, {count} of {inputs:,} inputs get the name “{name}”; with “{after}” instead and nothing "
+            f"With “{before}”, {count} of {inputs:,} inputs get the label “{name}”; with “{after}” instead and nothing "
             f"else changed, {other_count}."
         )
         return
