@@ -74,6 +74,7 @@ def _coverage(attribute: Attribute, method: type[AnyMethod]) -> Coverage:
 
 
 def _profile_counts(attribute: Attribute, *, with_decisions: bool) -> Mapping[str, Counts]:
+    """Count, by language, the people, sentence patterns (frames) and contents of sentences, and requested decisions."""
     return {
         language: {
             "people of a value": len(next(iter(people(attribute, language).values()))),  # equal for each value

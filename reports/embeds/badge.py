@@ -39,7 +39,8 @@ def text_width(text: str, size: float, *, bold: bool = False) -> float:
 
 
 def _advance_width(character: str, widths: Sequence[int]) -> int:
-    index = ord(character) - FIRST  # `widths` has those of the ASCII characters from the space on
+    """Return the width of a character in 1/1000 em; `widths` are those of the ASCII characters from the space on."""
+    index = ord(character) - FIRST
     if 0 <= index < len(widths):
         return widths[index]
     if character in BEYOND:  # other characters that badges use

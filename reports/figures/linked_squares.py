@@ -10,11 +10,8 @@ from reports.sheets import evenly
 from reports.view import Case, Squares, Table
 
 STEP, NAME, ROW = 17, 16, 8
-"""Distance of squares, height of the line with the name, and space below the squares of a name, in user units.
-
-The style sheet of the pages has the side of a square. A page for phones draws squares at least 1.6 times as large, so
-that each can be pressed.
-"""
+"""Distance of squares, height of the line with the name, and space below the squares of a name, in user units. Their
+style sheet has the side of a square; pages for phones draw squares at least 1.6 times as large, to be pressed."""
 
 LETTERS = 27
 """Maximum number of characters of a name that are drawn."""

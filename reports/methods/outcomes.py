@@ -122,7 +122,8 @@ def tables(part: OutcomesComponent) -> Iterator[Table | None]:
 
 
 def _calibration_table(part: OutcomesComponent) -> Table | None:
-    rows = [(row.group or "", tenth) for row in part.groups for tenth in row.tenths]  # tenths of all scores
+    """Return a table of each group's mean score, and share proved right, within each tenth of all scores."""
+    rows = [(row.group or "", tenth) for row in part.groups for tenth in row.tenths]
     if not rows:
         return None
     columns = {
@@ -190,6 +191,7 @@ def _step_note(step: StepDocument, row: GroupOutcome, funnel: FunnelDocument) ->
 
 
 def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
+    """Return a figure of selection rates, impact ratio and gaps of error rates at each threshold of the score."""
     threshold_map, rows = part.threshold_map, part.threshold_map.thresholds
     if not rows:
         return None

@@ -137,6 +137,7 @@ def _cases_by_term(
 
 
 def _describe_case(case: CaseDocument, share: float, side_names: tuple[str, str]) -> Case:
+    """Describe a pair of sentences or a picture for its square, of which `share` is filled."""
     (side, other_side), term = side_names, case.term or "term"
     group = {"first_terms": f"Said of {side}", "second_terms": f"Said of {other_side}"}.get(case.list or "", "Neutral")
     texts = [text for text in (case.first, case.second) if text]
