@@ -150,7 +150,7 @@ def _effects_table(title: str, effects: Sequence[Effect], estimand: str | None) 
         for effect in effects
     )
     levels = {effect.level for effect in effects if effect.level is not None}
-    title = f"{title} with {level(min(levels))} intervals" if levels else title  # each has at least the lowest level
+    title = f"{title} with {level(min(levels))} intervals" if levels else title  # the lowest of several levels
     title = f"{title}, for {estimand}" if estimand else title
     return Table(title, ("Effect", "Estimate", "Low", "High", "Tolerance", "Standing"), rows)
 

@@ -108,7 +108,7 @@ class CaseIndexBuilder:
         return key, self._reader.leg(seq, key, role, observation)
 
     def _weight(self, reading: CaseReading, counts: Mapping[tuple[str | None, int | None], int]) -> float:
-        """Return the `Case.weight` of a judged case; `counts` has the number of compared cases by (component, step)."""
+        """Return a judged case's share in the deciding effect; `counts`: compared cases by (component, step)."""
         if self._reader.deciding is None or reading.difference is None:
             return 0.0
         component_name, step = self._reader.deciding

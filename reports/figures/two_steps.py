@@ -189,7 +189,7 @@ def _draw_interval(effect: Effect, unit: Unit, x: float, y: float, w: float) -> 
     """Draw an effect as a diamond with its interval, over the zone that still counts as unbiased."""
     estimate = effect.estimate or 0.0
     extremes = (estimate, effect.low or estimate, effect.high or estimate, 1.6 * (effect.tolerance or 0.0))
-    low_end, high_end = min(0.0, *extremes), max(1e-9, *extremes) * 1.05  # 1e-9: a width above 0; 1.6 and 1.05: room
+    low_end, high_end = min(0.0, *extremes), max(1e-9, *extremes) * 1.05  # 1e-9: no width of 0; 1.6, 1.05: some space
 
     def position(value: float) -> float:
         return x + (value - low_end) / (high_end - low_end) * w
