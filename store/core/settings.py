@@ -269,7 +269,7 @@ class Settings(BaseSettings):
     @property
     def log_witnesses(self) -> tuple[tuple[str, VerifierKey], ...]:
         """Witnesses of the agency's log, from `witnesses`: the URL prefix for submissions and the key of each."""
-        witnesses = [part.split() for part in _comma_separated(self.witnesses)]
+        witnesses = [witness.split() for witness in _comma_separated(self.witnesses)]
         if any(len(words) != 2 or not words[0].startswith(("http://", "https://")) for words in witnesses):
             raise ValueError("each witness needs an address and a verifier key: `https://witness.example NAME+ID+KEY`")
         return tuple((url.rstrip("/"), VerifierKey.read(key, COSIGNATURE)) for url, key in witnesses)

@@ -48,7 +48,7 @@ def challenge_id(tenant: str, url: str) -> str:
 
 
 def _may_be_sent(c: Connection, delivery: ClaimedDelivery, base_url: str) -> bool:
-    """Return whether a delivery may be sent now; if not, postpone it or give it up."""
+    """Return whether a delivery may be sent; if its address has not answered a challenge, postpone it or give it up."""
     if delivery.webhook is not None or delivery.type == CHALLENGE:
         return True
     id_of_challenge = challenge_id(delivery.tenant, delivery.url)
