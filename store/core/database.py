@@ -182,6 +182,7 @@ class _PostgresBackend:
 
     @asynccontextmanager
     async def _open_connection(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+        """Open a connection; it is counted, so that `close` can wait until all connections are returned."""
         self._connections_in_use += 1
         self._all_returned.clear()
         try:

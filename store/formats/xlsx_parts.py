@@ -241,7 +241,7 @@ class Sheet:
         """Set handlers that fill `rows` and a text's `pieces`: closures are fast, and a sheet has millions of cells."""
         prefix = root_name[: root_name.index(":") + 1] if ":" in root_name else ""
         cell_name, row_name, formula_name, phonetic_name = (prefix + name for name in ("c", "row", "f", "rPh"))
-        content_names = (f"{prefix}v", f"{prefix}t")
+        content_names = (f"{prefix}v", f"{prefix}t")  # a value, and a text
         other_handlers = {prefix + "mergeCell": self._note_merged, prefix + "col": self._note_hidden}
         cell: Attributes = {}
         text: str | None = None
@@ -253,7 +253,7 @@ class Sheet:
 
         def start(name: str, attributes: Attributes) -> None:
             nonlocal cell, text, has_formula, is_phonetic, columns, values, column, row_digits
-            if name in content_names:
+            if name in content_names:  # the value or text of the cell
                 pieces.clear()
             elif name == cell_name:
                 cell, text, has_formula = attributes, None, False
@@ -261,14 +261,14 @@ class Sheet:
                 columns, values, column, row_digits = [], [], -1, self._begin_row(attributes)
             elif name == formula_name:
                 has_formula = True
-            elif name == phonetic_name:
+            elif name == phonetic_name:  # the pronunciation of a text
                 is_phonetic = True
             elif name in other_handlers:  # merged cells and hidden columns
                 other_handlers[name](attributes)
 
         def end(name: str) -> None:
             nonlocal text, is_phonetic, column
-            if name in content_names:
+            if name in content_names:  # the value or text of the cell
                 if not is_phonetic:
                     text = (text or "") + "".join(pieces)
             elif name == cell_name:
@@ -300,7 +300,7 @@ class Sheet:
         return len(str(number))
 
     def _check_row(self, columns: Sequence[int]) -> None:
-        """Refuse a row whose cells are not in order, and note a fault for a hidden row."""
+        """Refuse a row whose cells (with these column indices) are not in order; note a fault for a hidden row."""
         if any(map(ge, columns, columns[1:])) or columns[-1] >= MOST_COLUMNS:
             _refuse_damaged(f"the cells of row {self._row_number} are not in their order")
         if self._row_is_hidden:

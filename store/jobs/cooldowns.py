@@ -94,6 +94,7 @@ def remaining_s(c: Connection, tenant: str, target_url: str | None, cooldown_s: 
     last_end = (
         select(func.max(jobs.c.finished_at))
         .where(jobs.c.tenant == tenant, jobs.c.target_url == target_url, jobs.c.kind == "rating")
+        # older jobs are not read, because their cool-down must be over
         .where(jobs.c.created_at >= now_ms() - cooldown_ms - LONGEST_JOB_MS, jobs.c.started_at.is_not(None))
         .scalar_subquery()
     )

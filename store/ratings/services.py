@@ -250,7 +250,7 @@ def similar_names(
 
 
 def close_words(text: str, names: Iterable[str]) -> list[str]:
-    """Return up to three names, or words of names, that are as similar to a text as `SIMILAR`, the most similar first."""
+    """Return up to three names, or words of names, as similar to a text as `SIMILAR` or more, most similar first."""
     words: dict[str, str] = {}
     for name in names:
         for word in (name, *re.split(r"[\W_]+", name)):

@@ -59,7 +59,7 @@ def _may_be_sent(c: Connection, delivery: ClaimedDelivery, base_url: str) -> boo
         if delivery.claimed_at - challenge_row["created_at"] < AGAIN_MS:
             record(c, delivery, Outcome(elapsed_ms=0, failure=UNCONFIRMED), Next(delay_s=None))  # gives it up
             return False
-        c.execute(delete(deliveries).where(deliveries.c.id == id_of_challenge))
+        c.execute(delete(deliveries).where(deliveries.c.id == id_of_challenge))  # the host is challenged again
         challenge_row = None
     if challenge_row is None:
         unanswered_counts = _count_unanswered(c, delivery)
