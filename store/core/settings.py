@@ -223,7 +223,7 @@ class Settings(BaseSettings):
         if missing:
             raise ValueError(f"sign-in with OpenID Connect also needs {', '.join(missing)}")
         for name in ("oidc_issuer", "public_url"):
-            if not _is_private(getattr(self, name)):
+            if not _is_encrypted_or_local(getattr(self, name)):
                 raise ValueError(f"{name} must begin with https:// (http:// only on this machine), without ? and #")
         if "openid" not in self.oidc_scopes.split():
             raise ValueError("oidc_scopes must contain openid")
@@ -300,7 +300,7 @@ def _parse_networks(text: str) -> tuple[Network, ...]:
     return tuple(ip_network(part, strict=False) for part in _comma_separated(text))
 
 
-def _is_private(url: str) -> bool:
+def _is_encrypted_or_local(url: str) -> bool:
     """Whether a URL has no query or fragment, and requests to it are encrypted or stay on this machine."""
     address = urlsplit(url)
     is_safe = address.scheme == "https" or (address.scheme == "http" and _is_loopback(address.hostname or ""))

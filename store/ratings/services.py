@@ -101,7 +101,7 @@ class Service:
 def find(c: Connection, name: str) -> Service | None:
     """Return the service of a slug (even if it has no ratings), or of the public rating with this id; else ``None``."""
     if slug := SLUG.fullmatch(name):
-        return Service(slug[1])
+        return Service(slug[1])  # the key at the end of the slug
     query = select(rated.service, rated.tenant, _stands_for_address().label("stands"))
     row = c.execute(query.where(rated.rating_id == name, *_publicly_listed())).one_or_none()
     if row is None:

@@ -281,7 +281,8 @@ def replace(
     stored_schedule = ROWS.lock(c, schedule_id, tenant)
     if stored_schedule is None:
         return None
-    name, orders = stored_schedule.name if name is None else name, orders or stored_schedule.orders
+    name = stored_schedule.name if name is None else name
+    orders = orders or stored_schedule.orders
     recurrence = recurrence or stored_schedule.recurrence
     paused = stored_schedule.paused if paused is None else paused
     if orders.request != stored_schedule.orders.request:
