@@ -309,7 +309,7 @@ def null_check(effect: float, words: int) -> NullCheck:
     if not abs(effect) <= MAX_SIZE:  # `not <=` also refuses NaN
         raise OutOfBounds(f"an effect size lies between -{MAX_SIZE:g} and {MAX_SIZE:g}, not at {effect}", "effect")
     ddof0, ddof1 = (_chance_of_larger_share(words / 2 * effect**2 / (2 * words - ddof), words) for ddof in (0, 1))
-    # by mistake, single words were compared: that contrast has a squared length of 2 instead of 2 / words
+    # the authors compared single words by mistake (`REASON`): their contrast has a squared length of 2, not 2 / words
     first_words = _chance_of_larger_share(effect**2 / 2 / (2 * words - 1), words)
     return NullCheck(effect, words, p_ddof0=ddof0, p_ddof1=ddof1, p_first_words=first_words)
 

@@ -188,7 +188,7 @@ def typical_effect(
         return None
     factors = [factor[is_frequent] for factor in others if np.unique(factor[is_frequent]).size > 1]
     estimates = adjusted_means(differences[is_frequent], members[is_frequent], factors)
-    is_bound = estimates is None
+    is_bound = estimates is None  # confounded with a factor: only a bound, without the first factor
     if is_bound:
         estimates = adjusted_means(differences[is_frequent], members[is_frequent], factors[1:])
     if estimates is None:

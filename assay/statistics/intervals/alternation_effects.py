@@ -170,7 +170,7 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
 
 
 def without_each(profiles: Profiles, kind: str, pair: tuple[str, str]) -> dict[int, float]:
-    """Leave out each cluster of `kind` (such as a person) in turn; return a pair's effect then, by cluster number.
+    """Return a pair's effect without each cluster of `kind` (such as a person) in turn, by the cluster's number.
 
     The effect is the mean difference of the remaining profiles, if there are any, in units of all outputs' sd.
     """

@@ -108,7 +108,7 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
 def mean_draws(
     values: Floats, clusters: Clusters, rng: np.random.Generator, draws: int, max_draw_weights: int | None = None
 ) -> Floats:
-    """Draw the means of the columns, shape (draws, m); their variance is that of `mean_error`, the rest is resampled.
+    """Draw the means of the columns by resampling clusters, with the variance of `mean_error`; shape (draws, m).
 
     Parameters
     ----------
