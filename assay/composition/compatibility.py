@@ -62,7 +62,7 @@ def kind_of_chain(kinds: Sequence[Kind]) -> Kind:
             reason = f"a {second} cannot take the text of another service as its input"
         else:
             continue
-        accepting_kinds = ", ".join(sorted(ENDS))
+        accepting_kinds = ", ".join(sorted(ENDS))  # kinds that accept a text
         raise Incompatible(
             index,
             f"link {index + 1} ({second}) cannot follow link {index} ({first}): {reason}; "

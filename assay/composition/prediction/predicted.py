@@ -146,7 +146,7 @@ def _sum_hidden(
         samples = np.maximum(0.0, effect.estimate + standard_error * rng.standard_normal(draws))
         if kind == "content":
             totals[kind, name] = np.minimum(totals.get((kind, name), samples), samples)
-        elif name.startswith("a typical"):
+        elif name.startswith("a typical"):  # frame, or place in a text
             totals[kind, name] = np.hypot(totals.get((kind, name), 0.0), samples)
         else:
             totals[kind, name] = totals.get((kind, name), np.zeros(draws)) + samples

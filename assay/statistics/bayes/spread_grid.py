@@ -209,15 +209,15 @@ class SpreadGrid:
         sigma = sigma_axis.values
         df, within = sum(cells.df for cells in connections), sum(cells.within for cells in connections)
         # 1 - df instead of -df, and log(tau) below, because the density is over log(sigma) and log(tau) (Jacobians)
-        sigma_density = (1 - df) * np.log(sigma) - within / (2 * sigma**2) - prior.residual_rate * sigma  # logarithm
+        log_sigma_density = (1 - df) * np.log(sigma) - within / (2 * sigma**2) - prior.residual_rate * sigma
         log_tau = []
         for axis, cells in zip(tau_axes, connections, strict=True):
             tau = axis.values
             log_density = cells.log_evidence(sigma, tau, prior) + (np.log(tau) - prior.spread_rate * tau)
             log_integral = _log_sum(log_density) + math.log(axis.step)
-            sigma_density = sigma_density + log_integral
+            log_sigma_density = log_sigma_density + log_integral
             log_tau.append(log_density - (log_integral - math.log(axis.step))[:, None])  # each row sums to 1
-        return cls(sigma_axis, tuple(tau_axes), log_sigma=sigma_density, log_tau=tuple(log_tau))
+        return cls(sigma_axis, tuple(tau_axes), log_sigma=log_sigma_density, log_tau=tuple(log_tau))
 
     def narrow(self) -> list[LogAxis]:
         """Return narrower axes: of the residual sd, by its marginal density; of the words' sds, by their maximum."""

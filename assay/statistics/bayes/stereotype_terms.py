@@ -80,7 +80,7 @@ def score_choices(by_pair: ArrayLike, terms: Sequence[str], biases: Sequence[str
     by_pair : array_like, shape (pairs,)
         1: the stereotyped sentence was preferred; 0: the other; 1/2: a tie, or a choice that depends on the order.
     terms, biases : sequence of str, length pairs
-        Attribute term and bias of each pair.
+        Attribute term of each pair, and its bias: the two groups and the terms to which the pair belongs.
 
     Raises
     ------

@@ -100,14 +100,14 @@ def _count_partitions(values: Floats, size: int, observed: float) -> PartitionTe
         if 0 <= size - count < len(second_half)
     ]
     one_sided = _count_reaching(sum_pairs, observed - SLACK)
-    strict = _count_reaching(sum_pairs, observed + SLACK, strict=True)
+    larger = _count_reaching(sum_pairs, observed + SLACK, strict=True)
     two_sided = partitions  # every difference is at least as far from 0 as 0
     distance = abs(observed) - SLACK
     if distance > 0:
         upper_tail = _count_reaching(sum_pairs, distance)
         lower_tail = partitions - _count_reaching(sum_pairs, -distance, strict=True)
         two_sided = upper_tail + lower_tail
-    p_one_sided, p_two_sided, p_strict = (count / partitions for count in (one_sided, two_sided, strict))
+    p_one_sided, p_two_sided, p_strict = (count / partitions for count in (one_sided, two_sided, larger))
     return PartitionTest(p_one_sided, p_two_sided, p_strict, p_method="exact", partitions=partitions)
 
 

@@ -170,7 +170,7 @@ def text_effect(
         return (replace(item_effect(cases, limit, rng, len(means)), name=TEXT),)
     text_ids, text_count = texts
     draws = len(means)
-    is_shared = np.isin(text_ids, np.flatnonzero(np.bincount(text_ids) > 1))
+    is_shared = np.isin(text_ids, np.flatnonzero(np.bincount(text_ids) > 1))  # items whose text has several persons
     persons = {"person": cases.clusters["person"][is_shared]}
     has_persons = len(np.unique(persons["person"])) >= LEAST_CLUSTERS
     fit = _fit_cells_and_persons(cases, text_ids, is_shared) if has_persons else None

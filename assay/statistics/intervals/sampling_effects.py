@@ -226,7 +226,7 @@ class PairedAnswers:
 
     @property
     def informative_clusters(self) -> Mapping[str, Integers]:
-        """Clusters of informative profiles, without kinds of which all profiles have enough clusters, and these too few."""
+        """Clusters of informative profiles, without kinds with too few clusters in them, but enough in all profiles."""
         return {
             kind: ids[self.is_informative]
             for kind, ids in self.profiles.clusters.items()
