@@ -61,7 +61,7 @@ def kind_of_chain(kinds: Sequence[Kind]) -> Kind:
         elif second not in ENDS:
             reason = f"a {second} cannot take the text of another service as its input"
         else:
-            continue
+            continue  # the two fit
         accepting_kinds = ", ".join(sorted(ENDS))  # kinds that accept a text
         raise Incompatible(
             index,

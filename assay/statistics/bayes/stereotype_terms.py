@@ -129,7 +129,7 @@ def _scores_by_term(decisions: Floats, groups: Sequence[tuple[str, str]]) -> tup
 
 
 def fit_terms(terms: Iterable[TermScore]) -> SharesPosterior:
-    """Fit a beta-binomial model to the counts of every term; it yields each term's score and the mean over terms.
+    """Fit a beta-binomial model to the counts of every term; the model has each term's score and the mean over terms.
 
     `overall` of the result is this mean; its uncertainty includes the choice of attribute terms.
 

@@ -142,7 +142,7 @@ def share_effects(
 
 
 def _covariance_at_one_share(samples: Floats, fair: float) -> Floats:
-    """Return the covariance of one share's estimates in all strata (subsets of the questions), as if these were equal.
+    """Return the covariance of estimates of one share in all strata (subsets of questions), as if the share were equal.
 
     The estimated error of a share is smallest near 0 and 1. With few answers, a share may be near 0 or 1 by chance, and
     would seem certain: in one of eight simulations, a translator that tossed coins was found biased.

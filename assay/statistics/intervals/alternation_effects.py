@@ -70,7 +70,7 @@ def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAW
 def tied_draws(
     profiles: Profiles, sides: Sequence[int], tie: float, rng: np.random.Generator, draws: int = DRAWS
 ) -> Floats:
-    """Draw the gap between two groups if each gets more of one side of the content, in sds of the outputs.
+    """Draw the gap between two groups, in sds, if one gets more of one side of the content, such as pleasant words.
 
     The gaps, shape (draws, pairs), are signed. No further calls are needed: a group's mean is that of the answers with
     its value, weighted so that the sides of the content have the shares `tie` and ``1 - tie`` in this mean.
