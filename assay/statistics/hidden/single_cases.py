@@ -178,7 +178,7 @@ def text_effect(
         return (replace(item_effect(cases, limit, rng, draws), name=TEXT, bound=True),)
     value_count = cases.outputs.shape[1]
     pairs = list(combinations(range(value_count), 2))
-    residual_squares = (fit.residuals**2).sum(axis=2)
+    residual_squares = (fit.residuals**2).sum(axis=2)  # of the answer with each value
     pair_indices = furthest(cases.item_squares.mean(axis=0)).tolist()
     judged_pairs = [pairs[index] for index in pair_indices]
     pair_squares = [((fit.residuals[:, b] - fit.residuals[:, a]) ** 2).sum(axis=1) for a, b in judged_pairs]
@@ -193,7 +193,7 @@ def text_effect(
         noise = varying_effect(noise.mean(axis=0), np.cov(noise.T), limit**2, rng, draws).strata
     shared_squares, single_squares = [], []
     for column, (index, (a, b)) in enumerate(zip(pair_indices, judged_pairs, strict=True), start=value_count):
-        difference_variance = variance_draws[:, column]
+        difference_variance = variance_draws[:, column]  # of the difference b - a within texts
         text_variance = _draw_squares(*fit.between(a, b, text_count), limit, prior_share=0.5, rng=rng, draws=draws)
         is_measured = is_measured and cases.is_measurable(float((noise[:, a] + noise[:, b]).mean()), limit)
         between_a, between_b = (variance_draws[:, value] - noise[:, value] for value in (a, b))  # persons of a group
