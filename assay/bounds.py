@@ -4,8 +4,6 @@ The same ``annotated_types`` bounds become the OpenAPI schema. They are checked 
 method that is made in Python is validated like a method from an HTTP request.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

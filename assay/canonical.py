@@ -6,8 +6,6 @@ so that a single observation can be disclosed and proved without the others. Lea
 by one, and one hash per level is kept: memory grows with the logarithm of the number of leaves.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping
@@ -34,7 +32,7 @@ def commitment_of(experiment: object, seed: object, nonce: str) -> str:
 
 
 UNSEALED_KEYS = frozenset(
-    {"visibility", "withdrawn", "next_methodology", "reply", "standing", "because", "in_words", "questions"}
+    {"visibility", "withdrawn", "next_methodology", "reply", "standing", "because", "in_words", "questions", "choices"}
 )
 """Keys of a rating document that its digest leaves out: they may change later, or are added when it is shown."""
 

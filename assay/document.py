@@ -9,8 +9,6 @@ A field that has its default is not written; if it is declared with `always`, it
 a list is `NO_ITEMS` and not an empty list, so that an empty list is written, and an absent one is not.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace

@@ -18,8 +18,6 @@
 A failed call to a target is not here: it is a ``Reply`` with a ``Failure``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from difflib import get_close_matches
 

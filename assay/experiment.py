@@ -6,8 +6,6 @@ target, a test calls a function, a replay reads the record. A crashed job is res
 recorded replies are sent first, and only the missing questions are asked.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence

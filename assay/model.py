@@ -192,6 +192,9 @@ ASKS: Mapping[str, type[Ask]] = {kind.asks: kind for kind in get_args(Ask)}
 MODEL_SETTINGS = ("model", "deployment", "endpoint")
 """Names of the protocol settings that choose a model, for addresses with several models."""
 
+CALL_SETTINGS = ("version", "api_version", "project", "location", "chain", "decision", "query", "headers", "body")
+"""Names of the other protocol settings, besides `path`, by which an address can answer as several services."""
+
 AUTHORED: tuple[type[Ask], ...] = (Write, Draw)
 """Questions to a job's author, a second service that writes the sentences or draws the pictures for the target."""
 

@@ -1,7 +1,5 @@
 """Objects that installed packages offer in an entry-point group (docs/extending.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib.metadata import entry_points
 from typing import TypeVar

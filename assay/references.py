@@ -6,8 +6,6 @@ them up by its kind, and passes the `LoadedMaterial` to the method (`assay.exper
 Items that an author made earlier for the same tenant are found in the same way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal

@@ -58,8 +58,8 @@ def plan(
     from assay.rating.plan import Service
     from cli.rating.plan import plan_here
 
-    prices = Service(latency_s=latency, price_per_call=price_per_call, price_per_1000_characters=price_per_characters)
-    raise typer.Exit(plan_here(options, settings_from(egress_allow=egress_allow), prices, as_json=as_json))
+    facts = Service(latency_s=latency, price_per_call=price_per_call, price_per_1000_characters=price_per_characters)
+    raise typer.Exit(plan_here(options, settings_from(egress_allow=egress_allow), facts, as_json=as_json))
 
 
 @with_options(RatingOptions)

@@ -40,7 +40,7 @@ def show_attributes(name: str | None, search: str | None, *, as_json: bool) -> N
         show_list([_attribute_facts(attribute_name) for attribute_name in attributes()], search=search, as_json=as_json)
         return
     rows: list[JsonObject] = []
-    for row in coverage(name):
+    for row in coverage(name):  # of each method: its words by language, or the reason why it has none
         languages = ", ".join(row.words) or ("any" if row.reason is None else "none")
         word_counts = "; ".join(f"{language}: {counts_in_words(counts)}" for language, counts in row.words.items())
         words = row.reason or word_counts or "groups of your own file"

@@ -156,7 +156,7 @@ class _ExpandedSize:
         values, characters = 1, len(getattr(event, "value", ""))
         if isinstance(event, yaml.AliasEvent):
             size = self.anchor_sizes.get(str(event.anchor), (0, 0))  # an unknown anchor is refused when it is loaded
-            if size is None:
+            if size is None:  # the alias is within its own anchor's collection
                 raise SpecificationError(f"{self.name} refers to itself by *{str(event.anchor)[:50]}")
             values, characters = size
         elif isinstance(event, yaml.CollectionStartEvent):

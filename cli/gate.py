@@ -95,6 +95,7 @@ class Bar:
         summary = (
             f"{rating['id']}: {letter} for {rating['attribute']} by {rating['method']}, rated {rating['rated_at']}"
         )
+        summary += f", with {', '.join(chosen)}" if (chosen := rating.get("choices")) else ""
         summary += _requester_line(rating)
         if is_passed:
             return Judgement(Exit.PASSED, f"{summary}; at least {self.at_least}, as required")
@@ -163,7 +164,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--attribute", required=True, help="attribute that it was rated for, such as gender")
     parser.add_argument("--method", help="method of the rating; required if several methods rated it")
-    parser.add_argument("--model", help="model, deployment or endpoint; required if several at the address were rated")
+    parser.add_argument("--model", help="model, endpoint or path; required if several at the address were rated")
     parser.add_argument("--at-least", choices=BEST_FIRST, default="DSBS", help="the worst letter that passes (DSBS)")
     parser.add_argument("--max-age-days", type=_days, metavar="DAYS", help="do not pass an older rating")
     parser.add_argument("--key-file", help="file with the API key; - reads it from standard input")
@@ -245,7 +246,7 @@ def _judge_refusal(answer: httpx.Response, options: argparse.Namespace) -> Judge
         methods = sorted({str(candidate["method"]) for candidate in problem["candidates"]})
         if len(methods) == 1:
             models = sorted({str(candidate["model"]) for candidate in problem["candidates"]})
-            return Judgement(Exit.USAGE, f"several models were rated; choose one with --model: {', '.join(models)}")
+            return Judgement(Exit.USAGE, f"several services were rated; choose one with --model: {', '.join(models)}")
         return Judgement(Exit.USAGE, f"several methods rated it; choose one with --method: {', '.join(methods)}")
     error_text = "; ".join(f"{error.get('parameter')}: {error.get('detail')}" for error in errors)
     detail = problem.get("detail") or problem.get("title") or "no reason given"

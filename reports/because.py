@@ -1,7 +1,5 @@
 """Explanation of a rating's letter by the effect that decided it, in sentences."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator, Mapping

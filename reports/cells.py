@@ -1,7 +1,5 @@
 """Formatting of table cells by column: all numbers of a column have the same number of decimals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeGuard

@@ -4,8 +4,6 @@ The functions return a figure or a table; a figure without numbers is ``None``.
 `reports.figures.figure_svg` draws the figures.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from assay.document import EffectDocument

@@ -1,7 +1,5 @@
 """Coverage of the catalog: for each attribute and method, the languages and numbers of words that Assay ships."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sized
 from dataclasses import dataclass, field, fields
 from functools import cache

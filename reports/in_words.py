@@ -1,7 +1,5 @@
 """Paragraph for readers without knowledge of statistics: the letter, the effects, and what was not tested."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 

@@ -1,7 +1,5 @@
 """HTML and SVG writer that escapes every text."""
 
-from __future__ import annotations
-
 import re
 
 from markupsafe import Markup, escape

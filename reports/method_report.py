@@ -1,7 +1,5 @@
 """`MethodReport`: the tables, figures and sentences of one method; the modules in `reports.methods` define them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar

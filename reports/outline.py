@@ -1,7 +1,5 @@
 """Sentences of a report and the order of its tables, which are the same in every format."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date

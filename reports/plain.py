@@ -1,7 +1,5 @@
 """Text from other sources: making invisible characters visible."""
 
-from __future__ import annotations
-
 import re
 
 # Control characters (terminals execute them), bidirectional overrides (they reorder the shown text),

@@ -3,8 +3,6 @@
 A method describes such a table as a `Sheet`, in its `Wording`; `reports.charts` does the same for figures.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Tables of a report that all methods share, including those shown with figures."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Units and formats of effects for readers without knowledge of statistics."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 The words are in TOML files beside the modules, and each entry names its source. A file is read once, at its first use.
 """
 
-from __future__ import annotations
-
 from assay.catalog.labour import Occupation, occupations
 from assay.catalog.languages import check_language, languages
 from assay.catalog.templates import Construction, Frame, construction, constructions, split_sentences

@@ -1,7 +1,5 @@
 """Normalisation of the text of answers, which every reader of answers applies first."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Word lists of forced choice and association, the methods that ask a service for word vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar

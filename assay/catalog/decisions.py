@@ -1,7 +1,5 @@
 """Decisions about people that a model is asked for: prompts, sentence frames of cases, and facts for or against."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal

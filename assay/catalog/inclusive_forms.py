@@ -3,8 +3,6 @@
 If the marks of both genders occur together, neither mark shows the gender of the person.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

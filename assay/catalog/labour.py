@@ -1,7 +1,5 @@
 """Occupations, and the share of women and men in them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Literal

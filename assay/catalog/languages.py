@@ -1,7 +1,5 @@
 """Languages that a request can name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -4,8 +4,6 @@ The rules are data: one file a language in ``assay/catalog/grammar`` (docs/exten
 and verbs each give a reading of the gender. If two readings conflict, or there is none, there is no result.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields

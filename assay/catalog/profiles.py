@@ -1,7 +1,5 @@
 """Profile sentences (frames to be filled with a person and a feeling), and prompts for free texts about people."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Shipped specifications: words of Liang & Acuna, of Dobrzeniecka & Urbaniak, of WEAT 1 to 10 and of Jiang et al."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, TypeVar

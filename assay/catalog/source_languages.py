@@ -1,7 +1,5 @@
 """Texts in other languages than English, for translators from these languages: frames, occupations in both genders."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

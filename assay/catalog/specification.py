@@ -1,7 +1,5 @@
 """Specifications: named word lists of four kinds, with their sources."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

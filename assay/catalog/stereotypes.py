@@ -1,7 +1,5 @@
 """Word lists of stereotypes: terms that a stereotype links to one of two groups or labels, and neutral terms."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

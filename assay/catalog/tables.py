@@ -1,7 +1,5 @@
 """Reader of the catalog's TOML files."""
 
-from __future__ import annotations
-
 import tomllib
 from functools import cache
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """Sentence constructions (frames for an occupation and a value), and splitting of texts into sentences."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache, cached_property

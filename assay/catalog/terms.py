@@ -1,7 +1,5 @@
 """Terms: normalisation, search for whole words in texts, indefinite articles, and bounds of lists of terms."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Composition tables (Srivastava & Rossi 2018, section 5), and letters of a chain of services over all bracketings."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache

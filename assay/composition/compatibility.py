@@ -5,8 +5,6 @@ other services accept; a language model can only begin a chain. A class or a num
 part of a chain: its rating is about single words and not about texts of another service.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 

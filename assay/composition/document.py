@@ -3,8 +3,6 @@
 Every statement about the composite is *inferred*; the statements about its parts were measured.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Lookup of a chain in both tables, as JSON; an undeclared letter is replaced by all letters that are possible."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Every answer is called *inferred*, because the composite was not called.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from assay.composition.chain import Bracketing, ChainAnswer, ChainProbabilities, TableName

@@ -8,8 +8,6 @@ References
 .. [1] C2SP tlog-checkpoint and signed-note, https://c2sp.org/tlog-checkpoint, https://c2sp.org/signed-note
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

@@ -8,8 +8,6 @@ References
 .. [1] C2SP tlog-witness, tlog-cosignature and signed-note, https://c2sp.org
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

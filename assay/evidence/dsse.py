@@ -8,8 +8,6 @@ References
 .. [1] DSSE protocol and envelope, v1.0.2 (Secure Systems Lab).
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Callable, Mapping

@@ -15,8 +15,6 @@ added or removed unnoticed. Objects keep the order of their keys, because a repl
 are asked about in its order. (``assay-export/1`` sorted all keys.) At most one line is in memory.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

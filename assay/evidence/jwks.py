@@ -1,7 +1,5 @@
 """Public Ed25519 keys as JSON Web Keys (RFC 7517, RFC 8037)."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

@@ -5,8 +5,6 @@ leaves from ``index * 2**level`` on. The caller supplies the hashes from a list 
 million leaves reads forty hashes.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 

@@ -9,8 +9,6 @@ References
 .. [1] in-toto attestation framework, Statement v1 and the predicate test-result v0.1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from assay.canonical import digest_of, rating_digest

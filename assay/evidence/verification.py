@@ -4,8 +4,6 @@ Each check has its own result, so that the reader knows which digest differs. Th
 and the cryptography.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence

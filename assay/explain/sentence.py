@@ -1,7 +1,5 @@
 """Sentences filled with facts: clauses with unknown facts are left out, and 0 % and 100 % are written only if exact."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence

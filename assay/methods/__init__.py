@@ -5,8 +5,6 @@ To add a method: write its module, add its class to `AnyMethod`, give it a page 
 the entry-point group ``assay.methods`` (docs/extending.md).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Mapping
@@ -149,6 +147,19 @@ def is_default(method: AnyMethod, kind: Kind) -> bool:
     if not required <= CHOSEN:  # a method of a plug-in, whose requester must say what to ask
         return False
     return _with_defaults(method, CHOSEN, kind) == method
+
+
+def choices(experiment: Json) -> list[str]:
+    """Return the limits and plain settings of an experiment that are no defaults: ``delta 3.0 instead of 0.1``."""
+    method = next((method for method in every_method() if method_name(method) == experiment.get("method")), None)
+    # a field with the default None may have been filled in to fit the kind of service
+    defaults = {field.name: field.default for field in (fields(method) if method else ()) if field.default is not None}
+    return [
+        f"{name} {json.dumps(experiment[name])} instead of {json.dumps(default, default=str)}"
+        for name, default in defaults.items()
+        if name in experiment.keys() - CHOSEN and default is not MISSING and experiment[name] != default
+        if experiment[name] is None or isinstance(experiment[name], str | int | float)
+    ]
 
 
 def asks_a_public_list(method: AnyMethod, kind: Kind) -> bool:

@@ -8,8 +8,6 @@ estimates how many more questions would settle an undeclared letter. `look_sizes
 of a sequential design.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

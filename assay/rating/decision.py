@@ -5,8 +5,6 @@ The scale is that of Srivastava & Rossi (2018), section 3.1, interpreted as in d
 its posterior probability reaches the required confidence.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -87,7 +85,7 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
 METHODOLOGY_VERSION = "1.3.0"
 """Version of the methodology; it changes if the same recorded evidence can get a different letter."""
 
-METHODOLOGY_DIGEST = "sha256:923fbff02a25c8a4b0299664170ba139dd06ef485932bab409b5fee77b5bc3d4"
+METHODOLOGY_DIGEST = "sha256:ba0b609fd33e35ea7d3ca8684aa823a8bd26b61136161fef70f74680f50a110e"
 """Digest of ``assay/rating/methodology/<METHODOLOGY_VERSION>.md``; a test compares them."""
 
 
@@ -132,7 +130,8 @@ def letter_probabilities(
 
 WITHHELD = frozenset(
     {
-        *("letter-depends-on-what-was-lost", "letter-depends-on-scale", "letter-covers-too-few", "may-be-chance"),
+        *("letter-depends-on-what-was-lost", "letter-depends-on-scale", "letter-depends-on-threshold"),  # of components
+        *("letter-covers-too-few", "may-be-chance"),
         *("component-unmeasured", "no-component-declared"),  # of ratings
     }
 )

@@ -13,8 +13,6 @@ The inputs of the two ratings (target, method's settings, methodology, seed) are
 a changed letter says something about the service only if the inputs are equal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal

@@ -1,7 +1,5 @@
 """The rating as one document, which the store keeps as JSON and every report is rendered from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Influence of lost replies on a letter: differences between groups, and the worst case."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 No question is sent. The service (``POST /v1/jobs/plan``) and the command line (``assay plan``) call `plan_of`.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Hashable, Sequence

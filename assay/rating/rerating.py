@@ -1,7 +1,5 @@
 """Re-rating of recorded evidence under another version of the methodology, without a call."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -6,8 +6,6 @@ their capital after a change (docs/silent-changes.md). The answers by which case
 for being extreme, they return towards the mean without any change.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Table of the letters of two or more services, a row for each component, as table 1 of Srivastava & Rossi (2018)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 

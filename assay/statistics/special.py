@@ -1,7 +1,5 @@
 """scipy.special, imported when one of its functions is first used: the import takes a tenth of the start-up time."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -22,27 +22,28 @@ def archive(settings: Settings, before: datetime, to: str, *, compact: bool) -> 
     migrate.check(settings.resolved_database_url)
     location = to if to.startswith("s3://") else str(Path(to).expanduser().absolute())
     with contextlib.closing(Database(settings.resolved_database_url)) as database:
-        with database.write() as c:
-            key = signing.current(c, Vault.from_settings(settings))
-            public_keys = [signing_key.as_jwk() for signing_key in signing.all_keys(c)]
-            bytes_before = months.database_size(c)
+        with database.write() as connection:
+            current_key = signing.current(connection, Vault.from_settings(settings))
+            public_keys = [signing_key.as_jwk() for signing_key in signing.all_keys(connection)]
+            bytes_before = months.database_size(connection)
 
         def export(rating: StoredRating) -> bytes:
-            with database.read() as c:
-                certificate = certificates.find(c, rating.id)
+            """Return the file of a rating and its evidence, signed by the agency."""
+            with database.read() as connection:
+                certificate = certificates.find(connection, rating.id)
             # a certificate that is not yet stored is made here
-            envelopes = certificate.envelopes if certificate else certificates.envelopes_of(key, rating)
+            envelopes = certificate.envelopes if certificate else certificates.envelopes_of(current_key, rating)
             writer = ExportWriter()
             lines = [writer.opening(rating.shown, list(envelopes.values()), public_keys, unmasked=rating.unmasked)]
             lines += [writer.observation(row.as_json()) for row in recorded_observations(database, rating)]
-            return b"".join([*lines, writer.closing({key.id: key.sign})])
+            return b"".join([*lines, writer.closing({current_key.id: current_key.sign})])
 
         before_ms = round(before.replace(tzinfo=UTC).timestamp() * 1000)
         for jobs in months.archive(database, before_ms, location, export):  # the jobs of one file
             size_mb = sum(job.size for job in jobs) / 1e6
             console.print(f"{jobs[0].file}: {len(jobs):,} jobs, {size_mb:,.1f} MB", soft_wrap=True)
-        with database.read() as c:
-            bytes_after = months.database_size(c, compact=compact)  # if `compact`, after shrinking the database
+        with database.read() as connection:
+            bytes_after = months.database_size(connection, compact=compact)  # `compact` shrinks it first
         console.print(f"database: {bytes_before / 1e6:,.1f} MB before, {bytes_after / 1e6:,.1f} MB after")
 
 

@@ -64,7 +64,7 @@ def _csv_entries(text: str, name: str) -> Iterator[Json]:
             if column not in FIELDS:
                 raise UnknownName("column", column[:50], FIELDS)
         for row in reader:
-            if None in row:
+            if None in row:  # `csv.DictReader` puts cells without a column there
                 raise SpecificationError(f"{name}, line {reader.line_num}, has more cells than the first line")
             entry: JsonObject = {column: cell for column, cell in row.items() if cell}
             for column in ("settings", "limits"):

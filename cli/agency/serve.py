@@ -53,8 +53,7 @@ def serve_api(settings: Settings) -> None:
             _serve(settings, notifier)
         return
     with _lock_data_folder(settings):
-        write_error = migrate.upgrade_if_writable(settings.resolved_database_url)
-        if write_error is not None:
+        if (write_error := migrate.upgrade_if_writable(settings.resolved_database_url)) is not None:
             console.print(
                 f"The database cannot be written ({write_error}): reading is served, and new work is refused with 503 "
                 "until it can be."
@@ -80,7 +79,7 @@ def _serve(settings: Settings, notifier: JobNotifier, *more_registries: Collecto
     app = create_app(
         settings,
         validator=TargetChecker(settings),
-        doorbell=notifier,
+        doorbell=notifier,  # tells workers of new jobs
         tracer_provider=start_tracing(settings, "api"),
         more_registries=more_registries,
     )

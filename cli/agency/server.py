@@ -37,7 +37,7 @@ log = structlog.get_logger(__name__)
 def allowed_connections(clients: int) -> int:
     """Raise the limit of file descriptors as far as needed and permitted; return how many clients may then connect."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed_files = clients + RESERVED
+    needed_files = clients + RESERVED  # a descriptor for each client, and others for the agency itself
     if soft != resource.RLIM_INFINITY and soft < needed_files:
         new_limit = needed_files if hard == resource.RLIM_INFINITY else min(needed_files, hard)
         try:
@@ -67,7 +67,7 @@ class ListeningSocket(socket.socket):
         """Accept a connection; raise `BlockingIOError` if none should be accepted at present."""
         if self._exhausted or self._accepted_in_row >= ACCEPTED_AT_ONCE:
             self._exhausted, self._accepted_in_row = False, 0
-            raise BlockingIOError
+            raise BlockingIOError  # the event loop goes on with other work, and comes back for those that wait
         try:
             connection_and_address = super().accept()
         except OSError as failed:
@@ -92,8 +92,8 @@ def listening(settings: Settings) -> ListeningSocket:
     The socket names its protocol (TCP), because asyncio disables Nagle's algorithm only for such sockets. With
     `socket.create_server`, every answer would take 40 ms longer.
     """
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    opened_socket = ListeningSocket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    address_family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    opened_socket = ListeningSocket(address_family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         opened_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened_socket.bind((settings.host, settings.port))

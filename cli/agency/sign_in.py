@@ -37,6 +37,7 @@ def open_provider(settings: Settings, vault: Vault) -> Provider | None:
     call_slots = asyncio.Semaphore(CALLS)
 
     async def ask(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Any:
+        """Send a request to the provider, and return the JSON of its answer; raise `Problem` if the call fails."""
         try:
             async with call_slots, Egress(settings.egress_networks, response_cap=CAP_BYTES, user_agent=AGENT) as egress:
                 secrets = (secret,) if secret else None

@@ -137,6 +137,7 @@ def predictors(services: DemoServer) -> Iterator[Case]:
 
 
 def _predictor_cases(services: DemoServer, predictor: Predictor) -> Iterator[Case]:
+    """Yield a case for each kind of service and method by which a service of known bias is rated."""
     for kind in predictor.kinds:
         for method in predictor.methods:
             suffix = _case_suffix(predictor, kind, method)
@@ -201,7 +202,7 @@ def writers(services: DemoServer) -> Iterator[Case]:
 
 def answerers(services: DemoServer) -> Iterator[Case]:
     """Yield the cases of chat models of known bias that answer questions about people."""
-    faults = {
+    faults = {  # how the jobs of faulty services end, and why
         "first-letter-answerer": ("inconclusive", "ignores-the-facts"),
         "refusing-answerer": ("failed", "target_unfit"),
     }
@@ -244,7 +245,7 @@ def screeners(services: DemoServer) -> Iterator[Case]:
             settings={"model": "demo", "decision": {"name": "hiring"}},
         )
         yield case
-        if screener.by_name is not None:
+        if screener.by_name is not None:  # its true letter differs if people are mentioned by first name
             by_first_name = {**case.experiment, "texts": {"decision": "hiring", "mention": "name"}}
             reason = REASONS["alternation"][screener.by_name]
             yield _repeat(case, "by name", expected=screener.by_name, experiment=by_first_name, reason=reason)

@@ -42,8 +42,7 @@ def read_curl(command: str) -> Call:
     except ValueError as error:
         raise SpecificationError(f"the curl command cannot be read: {error}", "curl") from None
     arguments = _parser().parse_args(words[1:] if words[:1] == ["curl"] else words)
-    address = arguments.url or arguments.address
-    if address is None:
+    if (address := arguments.url or arguments.address) is None:
         raise SpecificationError("the curl command has no address", "curl")
     headers = dict(_parse_header(header) for header in arguments.header)
     if arguments.cookie:
@@ -187,7 +186,7 @@ def draft_of(call: Call, kind: Kind) -> Draft:
     call_parts: JsonObject = {"header": headers, "query": dict(call.query), "body": call.body}
     if call.auth is not None:
         settings["auth"] = call.auth
-        draft.secrets.append("")  # a signature does not contain the key that has to be given
+        draft.secrets.append("")  # a key is needed; the signature does not contain it
     settings |= _remove_credentials(call_parts, call.credentials, draft)
     _insert_placeholders(call_parts, call, kind, draft)
     if call.form:
@@ -195,7 +194,7 @@ def draft_of(call: Call, kind: Kind) -> Draft:
     for member, value in (("headers", headers), ("query", call_parts["query"]), ("body", call_parts["body"])):
         if value:
             settings[member] = value
-    settings["output"] = call.output or "@"
+    settings["output"] = call.output or "@"  # the whole answer
     if call.output is None:
         draft.notes.append("output: `assay probe` shows the answer and suggests the expression that leads to it")
     draft.target["settings"] = settings
@@ -227,10 +226,9 @@ def _remove_credentials(call_parts: Json, secret_names: set[str], draft: Draft) 
 
 
 def _insert_placeholders(call_parts: JsonObject, call: Call, kind: Kind, draft: Draft) -> None:
-    """Replace the example values of a call by the placeholders of a question."""
+    """Replace the example values of a call (`call_parts`: header, query, body) by the placeholders of a question."""
     leaves = [(part, path, value) for part in ("body", "query") for path, value in _leaf_values(call_parts[part])]
-    text_path = _find_question_path(leaves, call.text)
-    if text_path is None:
+    if (text_path := _find_question_path(leaves, call.text)) is None:
         if call.text is not None:
             found_texts = ", ".join(repr(value) for _, _, value in leaves[:10] if isinstance(value, str)) or "none"
             raise SpecificationError(f"{call.text!r} is not a text of the call; its texts: {found_texts}", "text")
@@ -241,12 +239,11 @@ def _insert_placeholders(call_parts: JsonObject, call: Call, kind: Kind, draft: 
     if kind is Kind.TRANSLATOR:
         other_leaves = [(part, path, value) for part, path, value in leaves if (part, path) != text_path]
         texts = [(part, path, text) for part, path, text in other_leaves if isinstance(text, str)]
-        language_pairs = [(part, path, text) for part, path, text in texts if _PAIR.fullmatch(text)]
+        language_pairs = [(part, path, text) for part, path, text in texts if _PAIR.fullmatch(text)]  # such as en|es
         for part, path, text in language_pairs:
             _set_placeholder(call_parts, (part, path), _PAIR.sub(r"{source}\1{target}", text))
         for role, names in LANGUAGES.items():
-            language_paths = [(part, path) for part, path, _ in other_leaves if str(path[-1]).lower() in names]
-            if language_paths:
+            if language_paths := [(part, path) for part, path, _ in other_leaves if str(path[-1]).lower() in names]:
                 _set_placeholder(call_parts, language_paths[0], f"{{{role}}}")
             elif not language_pairs:
                 draft.notes.append(f"the {role} language is not sent; add {{{role}}} where the service expects it")
@@ -259,7 +256,7 @@ def _find_question_path(leaves: list[tuple[str, Path, Any]], text: str | None) -
     strings = [(part, path, value) for part, path, value in leaves if isinstance(value, str)]
     if text is not None:
         return next(((part, path) for part, path, value in strings if value == text), None)
-    for name in TEXTS:
+    for name in TEXTS:  # usual names, the likeliest first
         # the member itself or, for a text in a list, the list
         usual_paths = [(part, path) for part, path, _ in strings if name in [str(step).lower() for step in path[-2:]]]
         if usual_paths:

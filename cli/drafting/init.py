@@ -63,7 +63,7 @@ def write_draft(draft: Draft, file: Path, settings: Settings, *, force: bool) ->
     check_target(target, networks(settings), scraping=settings.allow_scraping)
     text = "\n".join(_draft_lines(draft, file)) + "\n"
     content = text.encode()  # a text that no file can hold is refused before the file is opened
-    if any(secret in text for secret in draft.secrets if len(secret) >= LEAST_SECRET):
+    if any(secret in text for secret in draft.secrets if len(secret) >= LEAST_SECRET):  # a shorter one may be a word
         raise SpecificationError("the call contains its key a second time; remove it there")
     try:
         with file.open("wb" if force else "xb") as stream:
@@ -123,6 +123,7 @@ def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
     other_exchanges = list[Exchange]()
 
     async def send_questions() -> Any:
+        """Test the service with one question, then ask it the others; keep all requests and responses."""
         async with Egress(allowed_networks, user_agent=settings.user_agent) as egress:
             result = await probe(target, egress, exchanges=probe_exchanges)
             adapter = connect(target, egress.watched(other_exchanges.append))
@@ -145,7 +146,7 @@ def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
     if result.code is not None or target.settings["output"] == "@":  # an expression that reads the answer is kept
         draft.target["settings"] |= reading_settings
     draft.notes = [note for note in draft.notes if not note.startswith("output:")]  # the trial settled them
-    constants = constants_in(body, other_bodies)
+    constants = constants_in(body, other_bodies)  # paths at which every reply has the same value
     draft.notes += [
         f"output: {path} has the same value in every answer" for path in answer_paths(body, kind) if path in constants
     ]
@@ -158,7 +159,7 @@ def _other_questions(target: Target) -> Sequence[Ask]:
     """Return questions whose answers differ from that to the first question, to recognise values that never change."""
     if target.kind is Kind.TRANSLATOR:
         source, target_language = USUAL_PAIRS[0]
-        return [Translate(sentences_in(source, count=2)[1][1], source, target_language)]
+        return [Translate(sentences_in(source, count=2)[1][1], source, target_language)]  # the second sentence
     if target.kind is Kind.LANGUAGE_MODEL:
         return [SAMPLE_PROMPT]  # the first question is answered with a letter
     # a model that decides may well give the same answer to a few cases

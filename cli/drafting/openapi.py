@@ -44,8 +44,8 @@ def read_openapi(file: Path, operation: str | None, url: str | None = None) -> C
         raise UnknownName("operation", operation or "", known_names, "operation")
     method, path, path_item, operation_object = by_name[operation]
     call = Call(method, (url or _server_address(document, operation_object)).rstrip("/") + path)
-    for where, with_parameters in ((f"path {path}", path_item), (operation, operation_object)):
-        for parameter in members(with_parameters.get("parameters"), f"{where}, parameters"):
+    for title, parameterised in ((f"path {path}", path_item), (operation, operation_object)):
+        for parameter in members(parameterised.get("parameters"), f"{title}, parameters"):
             _add_parameter(call, document.resolved(parameter), document)
     _add_body(call, document, operation_object)
     _add_security(call, document, operation_object)
@@ -111,15 +111,15 @@ def _server_address(document: Document, operation: Json) -> str:
 
 
 def _add_parameter(call: Call, parameter: Json, document: Document) -> None:
+    """Add a parameter to the call with an example value, unless it is optional and has no example."""
     name = str(parameter.get("name", ""))
-    example = parameter.get("example")
-    if example is None:
+    if (example := parameter.get("example")) is None:
         example = _example(document, parameter.get("schema", {}), name)
     if parameter.get("in") == "path":
         call.url = call.url.replace(f"{{{name}}}", str(example))
     elif parameter.get("required") or "example" in parameter:
-        places = {"query": call.query, "header": call.headers}
-        places.get(str(parameter.get("in")), {})[name] = str(example)  # cookies are not sent
+        values_by_place = {"query": call.query, "header": call.headers}
+        values_by_place.get(str(parameter.get("in")), {})[name] = str(example)  # cookies are not sent
 
 
 def _add_body(call: Call, document: Document, operation: Json) -> None:
@@ -152,7 +152,7 @@ def _add_security(call: Call, document: Document, operation: Json) -> None:
 def _example(document: Document, schema: object, name: str, depth: int = 0) -> Any:
     """Return an example value for a schema: its own example, or one made from its required members."""
     schema = document.resolved(schema)
-    document.spend(STEP_CHARACTERS + len(name))
+    document.spend(STEP_CHARACTERS + len(name))  # refuses schemas that expand without end
     for keyword in ("example", "default", "const"):
         if schema.get(keyword) is not None:
             return _count_example(document, schema[keyword])
@@ -200,7 +200,7 @@ def _answer_expression(document: Document, operation: Json) -> str | None:
 def _text_expressions(document: Document, schema: object, path: str, depth: int = 0) -> Iterator[str]:
     """Yield the JMESPath of each text, number or list of numbers in a schema, whose own path is `path`."""
     schema = document.resolved(schema)
-    document.spend(STEP_CHARACTERS + len(path))
+    document.spend(STEP_CHARACTERS + len(path))  # refuses schemas that expand without end
     if depth > MAX_DEPTH:
         return
     for name, property_schema in member(schema.get("properties"), f"{path}, properties").items():

@@ -154,7 +154,7 @@ class LocalProgram(Adapter):
         if refusal is not None:
             return [Reply(failure=refusal)]
         limit_s = self.target.limits.timeout_s
-        async with self._program.turn:
+        async with self._program.turn:  # it answers a question at a time
             try:
                 async with asyncio.timeout(limit_s):
                     line = await asyncio.to_thread(self._program.ask, self._question_json(ask))
@@ -164,15 +164,17 @@ class LocalProgram(Adapter):
         return [self._read_reply(line, ask)]
 
     def _question_json(self, ask: Ask) -> JsonObject:
+        """Return a question as the program reads it: a text (with languages, for a translation) or a row."""
         if isinstance(ask, Translate):
             return {"text": ask.text, "source": ask.source, "target": ask.target}
-        if isinstance(ask, Worded):
+        if isinstance(ask, Worded):  # asked by a prompt
             return {"text": language_model.prompt_of(ask, self.settings.choice_instruction)}
         assert isinstance(ask, Prediction)  # noqa: S101 - other questions were refused before
         content = content_of(ask)
         return {"text": content} if isinstance(content, str) else {"row": dict(content)}
 
     def _read_reply(self, line: str, ask: Ask) -> Reply:
+        """Read the program's line as the reply to a question; an output of the wrong type is a failure."""
         try:
             document = json.loads(line)
         except (ValueError, RecursionError):
@@ -193,7 +195,6 @@ class LocalProgram(Adapter):
 
 def local_target(python: str | None, command: str | None) -> JsonObject:
     """Return a target's fields for a function or a command, and register its protocol; ``{}`` if neither is given."""
-    settings = {name: value for name, value in (("python", python), ("command", command)) if value is not None}
-    if settings:
+    if settings := {name: value for name, value in (("python", python), ("command", command)) if value is not None}:
         register_for_process(LocalProgram)
     return {"protocol": LocalProgram.protocol, "base_url": "", "settings": settings} if settings else {}

@@ -72,7 +72,7 @@ def audit_here(options: AuditOptions, settings: Settings, display: OutputOptions
     """Audit a file: print its columns and values, rate its decisions, print the report, and return the exit code."""
     display.check()
     method = method_of_audit(options)
-    columns = method.references().decisions
+    columns = method.references().decisions  # the columns by which people are counted
     if columns is None:
         raise SpecificationError(f"{METHOD} has its table already; leave it out", "table")
     format_options = {name: getattr(options, name) for name in ("encoding", "decimal", "sheet")}
@@ -116,10 +116,9 @@ def _read_masked_rating(file: Path) -> Json:
     if document.get("masked"):
         return document
     rating = rating_of(document)
-    experiment_without_counts(rating)  # refuses other ratings
+    experiment_without_counts(rating)  # raises for a rating by another method
     method = parse_method(rating.experiment)
-    table = rating.experiment.get("table")
-    if table is None:
+    if (table := rating.experiment.get("table")) is None:
         raise SpecificationError(f"{file} has no counts of people, so that small ones cannot be masked; {REMEDY}")
     checks = check_recount(rating, method, table, "its counted file")
     if differences := [check.wrong for check in checks if check.wrong is not None]:

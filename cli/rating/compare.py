@@ -50,13 +50,13 @@ def _print_comparison(comparison: Json) -> None:
             numbers = [group["effect"].get(name) for name in ("estimate", "low", "high")]
             effect = "not measured" if None in numbers else "{:.3f} ({:.3f} to {:.3f})".format(*numbers)
             console.print(f"        {escape(group['name'])}: {effect}")
-    counts = f"{comparison['pairs']} distances of both, {comparison['pairs_left_out']} left out"
-    console.print(f"{counts}; prior {comparison['fit']['prior']}")
-    mass = f"{comparison['mass']:.0%}"
-    table = Table("mean cosine distance", "before", "after", "change", f"{mass} HPDI", "P(grew)", box=None)
+    pair_counts = f"{comparison['pairs']} distances of both, {comparison['pairs_left_out']} left out"
+    console.print(f"{pair_counts}; prior {comparison['fit']['prior']}")
+    probability = f"{comparison['mass']:.0%}"
+    table = Table("mean cosine distance", "before", "after", "change", f"{probability} HPDI", "P(grew)", box=None)
     for column in table.columns[1:]:
         column.justify = "right"
-    for connection in comparison["connections"]:
+    for connection in comparison["connections"]:  # distances to associated words, and to different words
         table.add_row(*_effect_cells(connection))
     if comparison["effect"] is not None:
         table.add_section()
@@ -82,8 +82,7 @@ def _probability(p: float) -> str:
 
 
 def _effect_sentence(comparison: Json) -> str:
-    effect = comparison["effect"]
-    if effect is None:
+    if (effect := comparison["effect"]) is None:
         return "One of the ratings has no words that are associated, or none that are different: no effect to compare."
     low, high = effect["hpdi"]["low"], effect["hpdi"]["high"]
     if high < 0:

@@ -51,7 +51,7 @@ def _compose(links: Sequence[Letter | RatingDocument], arguments: Sequence[str],
         if len(ratings) == len(links):
             # a fixed seed, so that a composition of the same ratings is always the same
             return composition_document(ratings, generator(0), table=table)
-        parts = [Part(link) if isinstance(link, Letter) else part_of(link) for link in links]
+        parts = [Part(link) if isinstance(link, Letter) else part_of(link) for link in links]  # what the tables need
     except SpecificationError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:  # a part of a rating is missing
@@ -65,6 +65,7 @@ def _compose(links: Sequence[Letter | RatingDocument], arguments: Sequence[str],
 
 
 def _print_composition(composition: Json, links: Sequence[Letter | RatingDocument], arguments: Sequence[str]) -> None:
+    """Print a chain and its inferred letter, the inference by each table and by matrices, and explanations."""
     chain = " * ".join(_link_title(link, name) for link, name in zip(links, arguments, strict=True))
     result = composition["letter"] or f"must be measured ({' or '.join(composition['possible'])})"
     console.print(f"[bold]{escape(chain)}[/bold]  inferred: [bold]{result}[/bold]", soft_wrap=True)
@@ -76,8 +77,8 @@ def _print_composition(composition: Json, links: Sequence[Letter | RatingDocumen
         table.add_row(TITLES[name], possible, inference["worst"], *_probability_cells(inference["probabilities"]))
     if composition["predicted"] is not None:
         prediction = composition["predicted"]
-        possible = prediction["letter"] if prediction["declared"] else f"leaning {prediction['letter']}"
-        table.add_row("matrices", possible, prediction["letter"], *_probability_cells(prediction["probabilities"]))
+        predicted = prediction["letter"] if prediction["declared"] else f"leaning {prediction['letter']}"
+        table.add_row("matrices", predicted, prediction["letter"], *_probability_cells(prediction["probabilities"]))
     console.print(table)
     for sentence in (*composition["explanation"], *(note["text"] for note in composition["notes"])):
         console.print(escape(sentence), soft_wrap=True)

@@ -68,8 +68,7 @@ def check_second_service(method: AnyMethod, request: Json, settings: Settings) -
 def _second_service(request: Json) -> JsonObject | None:
     """Return the request's author or judge (second service), described with defaults; ``None`` if it names none."""
     author = request["author"]
-    service = author or request.get("judge")
-    if service is None:
+    if (service := author or request.get("judge")) is None:
         return None
     name, kind = ("author", str(Kind.LANGUAGE_MODEL)) if author else ("judge", str(Kind.CLASSIFIER))
     return {"name": name, "kind": kind, "base_url": "", "settings": {}, "limits": {}, "secret": None, **service}
@@ -121,8 +120,7 @@ def run_here(
         with _show_progress(request["target"]["name"], job.expected) as (context.on_progress, tick):
             _run_in_thread(lambda: run_job(job.id, context, owner()), context.leaving, tick)
         with context.database.read() as connection:
-            ended_job = jobs.find(connection, job.id, TENANT)
-            if ended_job is None:
+            if (ended_job := jobs.find(connection, job.id, TENANT)) is None:
                 raise RuntimeError("the job is no longer in the database")
             stored_rating = ratings.find(connection, ended_job.rating_id, TENANT) if ended_job.rating_id else None
             digests = thumbnails_wanted(stored_rating.document) if stored_rating else ()
@@ -206,6 +204,7 @@ def _show_progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, in
     progress = {"asked": 0, "total": expected, "printed_at": start}
 
     def tick() -> None:
+        """Print a line of progress, if the last one is old enough."""
         now = time.monotonic()
         if now - progress["printed_at"] >= SECONDS_BETWEEN_LINES:
             progress["printed_at"] = now
@@ -248,7 +247,8 @@ def recorded_observations(database: Database, rating: StoredRating) -> Iterator[
     with database.read() as connection:
         observation_count = observations.count(connection, rating.job_id)
         unmasked_rating = rating.seen_by(rating.tenant).rating  # its owner sees all counts
-        unrolling = Unrolling(rated_method(unmasked_rating), unmasked_rating.seed or 0, observation_count)  # a replay
+        # repeats the experiment with the recorded replies, because they decide which questions follow
+        unrolling = Unrolling(rated_method(unmasked_rating), unmasked_rating.seed or 0, observation_count)
         while batch := unrolling.advance():
             for start in range(0, len(batch), PROBES_PER_READ):
                 probes = batch[start : start + PROBES_PER_READ]

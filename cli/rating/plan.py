@@ -52,8 +52,8 @@ def plan_here(arguments: RatingOptions, settings: Settings, service_facts: Servi
 def _plan_lines(title: str, plan: Plan, service: Service, first_texts: list[str]) -> Iterator[str]:
     yield f"{title}; nothing was sent"
     yield f"{'':<20}{'questions':>10}{'calls':>10}{'seconds':>10}{'cost':>10}"
-    yield _effort_line("clear at once", plan.clear)
-    yield _effort_line("never clear", plan.at_most)
+    yield _effort_line("clear at once", plan.clear)  # if the first look at the answers decides the letter
+    yield _effort_line("never clear", plan.at_most)  # if no look does
     yield f"A call carries up to {service.questions_per_call} questions; repeated calls are not counted."
     if plan.clear.seconds is None:
         yield "Seconds need --latency, which `assay probe` shows."

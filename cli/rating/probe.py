@@ -27,13 +27,13 @@ def probe_here(options: RatingOptions, settings: Settings, *, examine: bool, as_
     request = read_request(options)
     allowed_networks = networks(settings)
     check_target(request["target"], allowed_networks, scraping=settings.allow_scraping)
-    pairs, asks = _questions(request)
+    language_pairs, asks = _questions(request)
     target = read_target(request["target"])
 
     async def send_questions() -> ProbeResult:
         cap, agent, scraping = settings.response_cap_bytes, settings.user_agent, settings.allow_scraping
         async with Egress(allowed_networks, response_cap=cap, scraping=scraping, user_agent=agent) as egress:
-            return await probe(target, egress, pairs=pairs, asks=asks, examine=examine)
+            return await probe(target, egress, pairs=language_pairs, asks=asks, examine=examine)
 
     result = asyncio.run(send_questions())
     if as_json:
@@ -52,8 +52,9 @@ def _questions(request: Json) -> tuple[Any, list[Ask]]:
 
 
 def _probe_lines(result: ProbeResult) -> Iterator[str]:
+    """Yield the lines about a probe (test question): the call, how its answer was read, and why it failed."""
     yield f"asked   {result.question}"
-    for call in result.decision:
+    for call in result.decision:  # of a model that decides
         yield from _decision_lines(call)
     if result.exchange is not None:
         yield from exchange_lines(result.exchange)
@@ -61,10 +62,10 @@ def _probe_lines(result: ProbeResult) -> Iterator[str]:
         yield f"        (the last of {result.exchanges} requests)"
     if result.reading is not None:
         yield from _wrap_lines("read as", result.reading)
-    if result.exchanged is not None:  # the same question with its two documents exchanged
+    if result.exchanged is not None:  # the result of the same question, with its two documents in the other order
         yield ""
         yield from _probe_lines(result.exchanged)
-    if result.capability is not None:
+    if result.capability is not None:  # the service was examined by further calls
         facts = {name: result.capability[name] for name in ("deterministic", "batch", "order_kept", "calls")}
         yield from _wrap_lines("found", ", ".join(f"{name} {value}" for name, value in facts.items()))
         for note in result.capability["notes"]:

@@ -197,7 +197,7 @@ def _junit(report: _JudgedRating) -> str:
         case = ET.SubElement(suite, "testcase", classname=report.subject, name=title, time="0")
         if verdict.exit is Exit.OK:
             continue
-        outcome, counter = _OUTCOMES[verdict.exit]
+        outcome, counter = _OUTCOMES[verdict.exit]  # the names of its element and its count
         counts[counter] += 1
         outcome_element = ET.SubElement(case, outcome)
         if outcome == "skipped":  # in Jenkins' JUnit schema, this element has no attributes

@@ -73,7 +73,7 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
     try:
         with file.open("rb") as stream:
             export = read_export(stream)
-            ledger = [read_observation(leaf) for leaf in export.observations()]
+            evidence = [read_observation(line) for line in export.observations()]
     except OSError as error:
         raise SpecificationError(f"{file} cannot be read: {error.strerror}") from None
     document = export.unmasked or export.rating
@@ -83,10 +83,10 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
     result = RerateResult(str(rating.id), rating, after={})
     for methodology in versions:
         if version == ALL and rating.method not in methodology.methods:
-            result.after[methodology.version] = UNKNOWN_THEN
+            result.after[methodology.version] = UNKNOWN_THEN  # this version did not have the method
             continue
         try:
-            result.after[methodology.version] = rerate(rating, parse_method(rating.experiment), ledger, methodology)
+            result.after[methodology.version] = rerate(rating, parse_method(rating.experiment), evidence, methodology)
         except RecordError as error:
             result.after[methodology.version] = str(error)
     return _print_results((result,), versions)
@@ -98,6 +98,7 @@ def _choose_versions(version: str, methodologies: Methodologies | None) -> tuple
 
 
 def _ids_without_version(database: Database, methodology: Methodology) -> Iterator[str]:
+    """Yield the ids of ratings that have no letter by this version, although it knows their method."""
     last_id = ""
     while True:
         with database.read() as connection:
@@ -116,15 +117,14 @@ def _rerate_stored(
     If `skip_unknown`, a version that does not know the method is skipped instead of refused.
     """
     with database.read() as connection:
-        stored_rating = rerated.any_rating(connection, rating_id)
-        if stored_rating is None:
+        if (stored_rating := rerated.any_rating(connection, rating_id)) is None:
             raise UnknownName("rating", rating_id, ("see GET /v1/ratings",))
     if skip_unknown and stored_rating.method not in methodology.methods:
-        return stored_rating.rating, UNKNOWN_THEN
+        return stored_rating.rating, UNKNOWN_THEN  # this version did not have the method
     try:
         with database.read() as connection:
-            ledger = list(rerated.evidence(connection, stored_rating.job_id))
-        rerating = rerated.recompute(stored_rating, ledger, methodology)
+            evidence = list(rerated.evidence(connection, stored_rating.job_id))
+        rerating = rerated.recompute(stored_rating, evidence, methodology)
     except MethodologyRemoved:
         return stored_rating.rating, REMOVED
     except RecordError as error:

@@ -92,8 +92,7 @@ def check_checkpoint(path: Path, content: bytes, keys: Mapping[str, bytes], rule
     yield _check_signed("signature", checkpoint, signature_lines, keys)
     missing_witnesses = list[str]()
     for witness in rules.witnesses:
-        cosignature = cosignature_in(checkpoint.text(), signature_lines, witness, is_signature)
-        if cosignature is None:
+        if (cosignature := cosignature_in(checkpoint.text(), signature_lines, witness, is_signature)) is None:
             missing_witnesses.append(witness.name)
         else:
             yield Check("cosignature", wrong=None, found=f"by {witness.name} at {iso(cosignature.time_s * 1000)}")
@@ -250,7 +249,7 @@ def _checks(
     """Check an export, a certificate, a proof or a checkpoint; refuse options that do not fit this kind of file."""
     document = _read_single_document(content)  # reads the content, which is then read again from its start
     content.seek(0)
-    is_note = document is None and SIGNATURE_LINE in content.read(MOST_NOTE_BYTES)
+    is_note = document is None and SIGNATURE_LINE in content.read(MOST_NOTE_BYTES)  # a checkpoint as signed text
     if log != ANY_LOG and not is_note and (document is None or "checkpoint" not in document):
         reason = f"{file} is not a checkpoint, which --witness and --checkpoint need"
         raise SpecificationError(f"{reason}; GET /v1/log/checkpoint returns one")
@@ -273,6 +272,7 @@ def _checks(
 def _check_export(
     export: Export, trusted_keys: Keys | None, *, replay: bool, recorded: RecordedFile | None
 ) -> Iterator[Check]:
+    """Check an export's signatures, masked counts, evidence and seal, and show whose keys made the signatures."""
     keys = trusted_keys or Keys(read_jwks(export.keys) if export.keys["keys"] else {}, trusted=False)
     if trusted_keys is not None and not export.envelopes:
         yield Check("signature", wrong="the export has no signature", found="")
@@ -280,7 +280,7 @@ def _check_export(
     if export.unmasked is not None:
         yield check_unmasked(export.rating, export.unmasked)
     complete_rating = export.unmasked or export.rating
-    if (commitment := check_commitment(complete_rating)) is not None:
+    if (commitment := check_commitment(complete_rating)) is not None:  # to experiment and seed, before the calls
         yield commitment
     # reads to the end of the file, where the seal is, even if no observation is needed
     leaves = deque(export.observations(), maxlen=None if replay else 0)
@@ -323,19 +323,22 @@ def _check_statement(envelope: OpenedEnvelope, keys: Keys) -> Iterator[Check]:
 
 
 def _check_proof(document: Json, keys: Keys) -> Iterator[Check]:
+    """Check the proof that an observation is part of the evidence of a signed rating."""
     envelope = opened(document["attestation"])
     yield check_signature("signature", envelope, keys.has_signed)
     statement = stated_in(envelope)
     predicate = statement["predicate"] if statement.get("predicateType") == RATING else {}
     for name, key in (("rating", "rating"), ("evidence", "evidence_digest")):
-        stated, mismatch = predicate.get(key), f"the proof is for {document.get(key)}, and the certificate states "
-        yield Check(name, wrong=None if stated == document.get(key) else f"{mismatch}{stated}", found=str(stated))
+        stated, expected = predicate.get(key), document.get(key)
+        mismatch = f"the proof is for {expected}, and the certificate states {stated}"
+        yield Check(name, wrong=None if stated == expected else mismatch, found=str(stated))
     yield check_proof(document)
     says = f"an observation of the rating {predicate.get('rating')}; its number seq is not signed and was not checked"
     yield Check("says", wrong=None, found=says)
 
 
 def _print_trust(export: Export, keys: Keys) -> None:
+    """Print what the keys cannot show if they came with the file: who signed it."""
     if keys.trusted:
         return
     if not export.envelopes:

@@ -76,6 +76,7 @@ def with_options(options_type: type[Any]) -> Callable[[Callable[..., None]], Cal
     """Return a decorator that replaces the argument ``options`` of a command by the fields of a dataclass."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        """Return the command with the fields of `options_type` in place of its parameter ``options``."""
         hints = get_type_hints(options_type, include_extras=True)
         parameters = inspect.signature(command, eval_str=True).parameters.values()
         keyword_only = inspect.Parameter.KEYWORD_ONLY  # so that required parameters may follow optional ones

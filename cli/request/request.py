@@ -135,8 +135,7 @@ def _complete_experiment(options: RatingOptions, experiment: JsonObject, kind: o
 def _usual_method(kind: Any) -> str:
     if kind not in set(Kind):
         raise UnknownName("kind of service", str(kind), tuple(Kind), "target.kind")
-    method = usual_method(Kind(kind))
-    if method is None:
+    if (method := usual_method(Kind(kind))) is None:
         raise SpecificationError(f"no method can rate a {kind} yet", "target.kind")
     return method
 

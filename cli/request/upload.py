@@ -38,8 +38,7 @@ def take_upload(file: Path, request: dict[str, Any], **format_options: str | Non
 
     Raise `SpecificationError` if the file cannot be read, or the method or the target takes no file.
     """
-    media_type = MEDIA_TYPES.get(file.suffix.lower())
-    if media_type is None:
+    if (media_type := MEDIA_TYPES.get(file.suffix.lower())) is None:
         raise SpecificationError(f"--upload takes {', '.join(MEDIA_TYPES)}, not {file.name}", "upload")
     try:
         with file.open("rb") as content:
@@ -52,7 +51,7 @@ def take_upload(file: Path, request: dict[str, Any], **format_options: str | Non
         request["upload"] = (file, media_type)
         return
     with_records = [method for method in every_method() if "records" in {field.name for field in fields(method)}]
-    names = [method_name(method) for method in with_records]
+    names = [method_name(method) for method in with_records]  # of methods that take records
     if (name := request["experiment"]["method"]) not in names:
         raise SpecificationError(f"{name} takes no records; use {', '.join(names)}", "upload")
     try:

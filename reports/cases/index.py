@@ -1,7 +1,5 @@
 """Index of all cases of a rating (groups of observations that belong together): their kinds, counts and order."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

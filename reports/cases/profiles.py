@@ -1,7 +1,5 @@
 """Cases of methods that ask about profiles: the answers to one text or record with every value of the attribute."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
@@ -11,7 +9,7 @@ from assay.catalog.answer_text import label_key
 from assay.document import RatingDocument
 from assay.methods.alternation.comparisons import first_share
 from assay.methods.alternation.detail import AlternationComponent
-from assay.methods.shared.answers.of_profiles import read_classes
+from assay.methods.shared.answers.of_profiles import BY_LABEL, read_classes
 from assay.methods.shared.answers.tally import read_number
 from assay.methods.shared.detail import ProfilesComponent
 from assay.model import COMPARED, REPEATED, Observation
@@ -33,7 +31,9 @@ class ProfileCases(CaseReader):
         self.values = part.values if isinstance(part, ProfilesComponent) else ()
         self.component_name = None if part is None else part.name
         self.paired = isinstance(part, AlternationComponent)
-        self.label = label_key(getattr(part, "label", None) or self.component_name or "")
+        label = getattr(part, "label", None) or self.component_name or ""
+        self.by_label = label.endswith(BY_LABEL)  # whether returned labels were judged, and not the scores beside them
+        self.label = label_key(label.removesuffix(BY_LABEL))
         self.answers: list[float] = []  # of all cases, for their standard deviation
 
     @property
@@ -110,7 +110,8 @@ class ProfileCases(CaseReader):
         """Return an answer's number, or its score for the judged label; ``None`` if the answer cannot be parsed."""
         if (number := read_number(value)) is not None:
             return number
-        classes = read_classes(value)
+        label_alone = {"label": value.get("label")} if self.by_label and isinstance(value, Mapping) else None
+        classes = read_classes(label_alone) or read_classes(value)
         if classes is None:
             return None
         scores = {label_key(label): score for label, score in classes.items()}

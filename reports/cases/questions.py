@@ -1,7 +1,5 @@
 """Cases of questions about two people: the answers to one question in all orders of its options."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

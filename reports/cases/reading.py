@@ -1,7 +1,5 @@
 """Default reader of cases: observations whose units have a common beginning form one case."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple

@@ -1,7 +1,5 @@
 """Cases of methods that score stereotypes: the answers about a pair of sentences, or about a picture."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Cases of translators: a text translated there and back, or a text translated into another language."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

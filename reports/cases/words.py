@@ -1,7 +1,5 @@
 """Cases of methods about words: the vector of a word, or all choices about it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property

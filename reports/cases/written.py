@@ -1,7 +1,5 @@
 """Cases of free text: the texts written for one prompt about people with each value, and the judge's scores of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from typing import ClassVar

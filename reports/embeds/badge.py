@@ -6,8 +6,6 @@ declared, and every other state is written out. The badge has its own background
 visible on white and on black, so that one file serves light and dark pages.
 """
 
-from __future__ import annotations
-
 import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Writers of a rating for catalogs: A2A, APIs.json, Azure, Backstage, Hugging Face, schema.org, shields.io."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from importlib.resources import files

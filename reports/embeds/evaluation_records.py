@@ -3,8 +3,6 @@
 Programs read these records together with the results of other evaluations of the same model.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Link set (RFC 9264) of a rated service, its rating and the rating's other formats."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from assay.document import Json, JsonObject

@@ -1,7 +1,5 @@
 """JSON and YAML writers for files that people paste into their own files. Both accept JSON values."""
 
-from __future__ import annotations
-
 import json
 import re
 

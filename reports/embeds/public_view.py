@@ -4,8 +4,6 @@ A badge in a README, a field in a catalog and a line in a model card all show th
 the service, the date, the methodology, and whether the rating is still valid.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from enum import StrEnum

@@ -4,8 +4,6 @@ No chart library is used: a strict content security policy blocks libraries that
 browser. A figure here has a few kilobytes, which any page, mail or file can hold.
 """
 
-from __future__ import annotations
-
 from reports.figures.blocks_bars import blocks_bars
 from reports.figures.canvas import Figure, stylesheet
 from reports.figures.effects_forest import effects_forest, hidden_forest

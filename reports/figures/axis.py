@@ -1,7 +1,5 @@
 """Axis with round tick values, horizontal or vertical."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

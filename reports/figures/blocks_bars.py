@@ -1,7 +1,5 @@
 """Figure of data blocks as grouped bars: the declared distribution of values beside the observed one."""
 
-from __future__ import annotations
-
 from assay.document import BlockDocument
 from assay.explain import share as percent
 from reports import tables

@@ -1,7 +1,5 @@
 """SVG canvas and basic shapes of all figures. Narrow figures are 360 units wide, to fit a phone at full size."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache

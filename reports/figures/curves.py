@@ -1,7 +1,5 @@
 """Figures of curves over one axis, in one picture or in stacked panels; a legend names the number on each curve."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Figure of effects as a forest plot: each interval over the zone of its tolerance."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from reports import tables

@@ -1,7 +1,5 @@
 """Drawing of the figures of `reports.view` as SVG, and captions that explain how to read them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import assert_never

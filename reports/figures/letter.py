@@ -1,7 +1,5 @@
 """Figures of a rating's letter: the letter in its outline, and bars of the probability of each letter."""
 
-from __future__ import annotations
-
 from assay.explain import LETTERS, chance, level
 from reports import tables
 from reports.figures.canvas import WIDTH, Figure, box, draw, hallmark, label, stroke

@@ -1,7 +1,5 @@
 """Figure of cases as squares that link to pages: one for each case, with the case in words as its title."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from reports.figures.canvas import Figure, clip, draw, label

@@ -1,7 +1,5 @@
 """Figure of the letters of all components: five in a row, or in a matrix of languages by constructions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from reports import tables

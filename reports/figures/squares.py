@@ -1,7 +1,5 @@
 """Figure with a small square for each pair of sentences or picture, filled by the preferred answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len

@@ -1,7 +1,5 @@
 """Figure of a service's ratings over time: letter and number with interval of each, and changes of the methodology."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date

@@ -1,7 +1,5 @@
 """Figure of the letters' probabilities under other tolerances, with a divided bar for each tolerance."""
 
-from __future__ import annotations
-
 from assay.explain import chance
 from assay.model import Letter
 from reports import tables

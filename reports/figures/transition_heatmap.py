@@ -1,7 +1,5 @@
 """Figure of the transition matrix as a heat map: values sent or groups (rows) by values returned (columns)."""
 
-from __future__ import annotations
-
 from assay.explain import share as percent
 from reports import tables
 from reports.figures.canvas import WIDTH, Figure, box, clip, draw, heat_class, label

@@ -1,7 +1,5 @@
 """Figure of the two-step decision as a band whose thickness is the probability, with each step's interval."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from textwrap import wrap

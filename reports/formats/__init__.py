@@ -4,8 +4,6 @@ A format is one module with a function `render` and one line in `FORMATS`; no ot
 packages add formats as a `Format` under the entry-point group ``assay.reports``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """The rating document as indented JSON, with the important fields first and no invisible characters."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

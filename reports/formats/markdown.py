@@ -1,7 +1,5 @@
 """The complete rating as Markdown, for a pull request, a wiki or a paper's appendix."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """The rating for a terminal: plain text with a maximum width, in colour on request."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest

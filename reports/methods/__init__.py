@@ -4,8 +4,6 @@ To add a report: write its module and add its `MethodReport` to `REPORTS`. Third
 entry-point group ``assay.method_reports`` (docs/extending.md). A method without one has the default report.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Tables, figures and sentences of a rating by alternation in a report."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """Tables about the profiles and lists of words of several methods, and the number of questions that remain."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables of outcomes by group, for ratings of recorded decisions and of records with a column of true outcomes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

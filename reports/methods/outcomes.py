@@ -1,7 +1,5 @@
 """Tables, figures and sentences of a rating of recorded decisions (method ``outcomes``) in a report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.document import RatingDocument, ReasonDocument, read_json
@@ -98,6 +96,8 @@ def _funnel_in_words(funnel: FunnelDocument) -> Iterator[str]:
         )
     elif gaps:
         yield f"No group is surely behind “{funnel.reference}” in passing all steps (“{names}”)."
+    if len(funnel.steps) > 1:
+        yield "The letter is about the end of the process only: it does not say that each step treats groups alike."
     for step in funnel.steps:
         counts = [row.people for row in step.out_of_order]
         if None in counts:
@@ -200,12 +200,9 @@ def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
     totals = [group.total or 1.0 for group in threshold_map.groups]  # 1.0 prevents a division by 0
     by_rate = sorted(range(len(totals)), key=lambda index: chosen_row.selected[index] / totals[index])
     indices = by_rate if len(by_rate) <= MOST_CURVES else [*by_rate[: MOST_CURVES // 2], *by_rate[-MOST_CURVES // 2 :]]
+    labels = [visible(str(group.group)) for group in threshold_map.groups]
     rate_curves = [
-        Curve(
-            visible(str(threshold_map.groups[index].group)),
-            thresholds,
-            tuple(row.selected[index] / totals[index] for row in rows),
-        )
+        Curve(labels[index], thresholds, tuple(row.selected[index] / totals[index] for row in rows))
         for index in sorted(indices)
     ]
     gaps = [_gap_curve("True positive rates", rows, "tpr_gap"), _gap_curve("False positive rates", rows, "fpr_gap")]

@@ -1,7 +1,5 @@
 """Tables, figures and sentences of a rating by the method ``questions`` in a report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from statistics import fmean
 

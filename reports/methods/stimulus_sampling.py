@@ -1,7 +1,5 @@
 """Tables, figures and sentences of a rating by stimulus sampling in a report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from assay.document import NO_EFFECT, RatingDocument

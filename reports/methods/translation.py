@@ -1,7 +1,5 @@
 """Sentences and advice on ratings of translators (round-trip, one-hop) in a report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

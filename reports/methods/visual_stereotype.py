@@ -1,7 +1,5 @@
 """Tables, figures and sentences of a rating by visual-stereotype in a report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from assay.document import RatingDocument

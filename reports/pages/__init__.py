@@ -3,8 +3,6 @@
 `suite` and `composition` read the documents that the API returns into a `Page`; `render_page` writes it in a format.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Page of a composition, the inferred rating of a chain of services: its letter, its services and the explanation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Data classes of a page about several ratings, and writers as HTML (one file, no scripts) and GitHub Markdown."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Page of a suite, many ratings of one service: a matrix of letters by method, attribute and language."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 

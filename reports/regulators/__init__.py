@@ -3,8 +3,6 @@
 `AUDIT_FILES` lists the files; ``law.toml`` has the statements of each law, with sources, and facts to be supplied.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

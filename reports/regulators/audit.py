@@ -1,7 +1,5 @@
 """Content of files for regulators from one rating of recorded decisions: tables by group, facts about the data."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace

@@ -1,7 +1,5 @@
 """Columns of the tables in files for regulators: each is a head and a function that formats a group's row."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

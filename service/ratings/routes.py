@@ -3,7 +3,8 @@
 import asyncio
 import base64
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Literal
@@ -17,7 +18,6 @@ from assay.catalog import attributes
 from assay.document import Json, JsonObject, RatingDocument
 from assay.errors import known_names
 from assay.methods.association.comparison import comparison_document
-from assay.model import MODEL_SETTINGS
 from assay.rating.difference import difference
 from reports.formats.html import thumbnails_wanted
 from reports.regulators import AUDIT_FILES, AuditFile
@@ -67,7 +67,7 @@ from store.jobs import observations
 from store.ratings import ratings, registry
 from store.ratings.ratings import StoredRating
 from store.ratings.services import similar_names
-from store.ratings.standing import standings
+from store.ratings.standing import names_of, standings
 
 router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
 
@@ -132,7 +132,7 @@ async def latest_rating(
             errors.append({"parameter": "attribute", "detail": detail})
         raise Problem("no-rating", errors=errors)
     if len(matches) > 1:
-        raise Problem("ambiguous-rating", candidates=[_candidate(rating) for rating in matches])
+        raise Problem("ambiguous-rating", candidates=[_candidate(rating, matches) for rating in matches])
     return await _rating_response(request, service, matches[0].seen_by(caller.tenant))
 
 
@@ -358,12 +358,14 @@ def _rating_headers(rating: StoredRating, notes: Annotations, *, expired: bool =
     return headers_of(rating, f"{rating.visibility}{suffix}{notes.tag}-{assay.__version__}")
 
 
-def _candidate(rating: StoredRating) -> JsonObject:
-    settings = rating.target.get("settings") or {}
+def _candidate(rating: StoredRating, matches: Sequence[StoredRating]) -> JsonObject:
+    """Return the facts by which a caller chooses a rating; no other match for method and attribute has its `model`."""
+    series = [other for other in matches if (other.method, other.attribute) == (rating.method, rating.attribute)]
+    counts = Counter(name for other in series for name in set(names_of(other.target)))
     return {
         "method": rating.method,
         "attribute": rating.attribute,
-        "model": next((settings[name] for name in MODEL_SETTINGS if settings.get(name) is not None), None),
+        "model": next((name for name in names_of(rating.target) if counts[name] == 1), None),
         "letter": rating.letter,
         "href": f"{router.prefix}/{rating.id}",
     }

@@ -24,7 +24,8 @@ from store.ratings.ratings import State, StoredRating, Summary
 from store.ratings.standing import Description, Requester, Standing
 
 ModelName = Annotated[
-    str | None, Field(max_length=500, description="Model, deployment or endpoint, where the address has several.")
+    str | None,
+    Field(max_length=500, description="Model, deployment, endpoint, path or key of one of several services."),
 ]
 
 
@@ -167,6 +168,8 @@ class RatingView(RatingHead):
     """The same number as `questions`, under the name in signed ratings. The number of calls is in the job."""
     evidence_digest: str
     """Head of the Merkle tree over every observation."""
+    choices: list[str] = Field(default_factory=list)
+    """Limits and other settings that are no defaults of the method: `delta 3.0 instead of 0.1`. Not signed."""
     next_methodology: NextMethodology
     requester: RequesterView | None = None
     """Missing in ratings of versions that did not record it."""
@@ -196,9 +199,8 @@ class RatingSummary(RatingHead):
     @classmethod
     def of(cls, row: StoredRating | Summary, standing: Standing, sentence: str | None = None) -> Self:
         """Build the view of a stored rating; `sentence` says why it has its letter."""
-        withdrawn = None
-        if row.withdrawn_at is not None:
-            withdrawn = WithdrawnView(at=iso(row.withdrawn_at), reason=row.withdrawn_why or "")
+        at = row.withdrawn_at
+        withdrawn = None if at is None else WithdrawnView(at=iso(at), reason=row.withdrawn_why or "")
         return cls.from_row(
             row,
             target={name: row.target[name] for name in RatedTarget.model_fields},

@@ -15,6 +15,7 @@ from starlette.responses import Response
 import assay
 from assay.document import Json, RatingDocument
 from assay.evidence.verification import Check
+from assay.methods import choices
 from assay.methods.outcomes.recount import check_recount, experiment_without_counts
 from assay.methods.stereotype_score.detail import StereotypeComponent
 from assay.model import Look
@@ -69,6 +70,8 @@ class Annotations:
             # `calls` is the same number, in ratings without counts
             "questions": (document.get("counts") or {}).get("asked", document.get("calls")),
         }
+        if chosen := choices(document.get("experiment") or {}):
+            summary["choices"] = chosen
         return {**document, "next_methodology": preview, "standing": vars(self.standing), "reply": reply, **summary}
 
     @property

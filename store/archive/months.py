@@ -6,8 +6,6 @@ before rows are deleted, and the deletion is one transaction with the insertion 
 an interrupted run loses nothing; repeated, it writes equal files.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import tarfile

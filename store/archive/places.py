@@ -1,7 +1,5 @@
 """Archives of observations in a folder or an S3-compatible store, and the position of a job in an archive file."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -4,8 +4,6 @@ The kernel sends a signal to the child, on Linux only. Elsewhere the functions o
 may outlive a killed parent.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

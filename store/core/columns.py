@@ -8,8 +8,6 @@ Times are milliseconds since 1970 by the clock of the database: leases, back-off
 different machines. Milliseconds are exact integers in both databases and need no time zone.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

@@ -1,7 +1,5 @@
 """Permissions of the data directory: only the owner may read it, because it holds keys, replies and sessions."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Errors of the store; `service.http.problem_mapping` maps them to HTTP responses."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from assay.errors import AssayError, RecordError

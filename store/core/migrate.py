@@ -1,7 +1,5 @@
 """Schema migration: upgrade a database, or check its version."""
 
-from __future__ import annotations
-
 import time
 from contextlib import closing
 from pathlib import Path

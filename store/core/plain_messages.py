@@ -1,7 +1,5 @@
 """Messages for invalid fields in plain words, from the details of validation errors (`pydantic_core.ErrorDetails`)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -4,8 +4,6 @@ Pages are keyset pages: each starts after the last row of the previous one, so n
 dataclass, or a function, that takes the columns of a row by name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -143,26 +141,26 @@ def equal(table: Table, **values: object) -> list[ColumnElement[bool]]:
 
 
 class json_part(FunctionElement[str]):  # noqa: N801 - named like an SQL function
-    """SQL expression: a field of a column that holds JSON text (`store.core.columns.Json`)."""
+    """SQL expression: a nested field of a column that holds JSON text (`store.core.columns.Json`); NULL if missing."""
 
     type = AnyText()
     name = "json_part"
     inherit_cache = True
 
-    def __init__(self, column: ColumnElement[Any], field: str) -> None:
-        super().__init__(column, literal_column(f"'{field}'"))
+    def __init__(self, column: ColumnElement[Any], *path: str) -> None:
+        super().__init__(column, literal_column(f"'{','.join(path)}'"))
 
 
 @compiles(json_part, "sqlite")
 def _compile_for_sqlite(element: json_part, compiler: Any, **options: Any) -> str:
-    column, field = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"json_extract({column}, '$.' || {field})"
+    column, path = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"json_extract({column}, '$.{path[1:-1].replace(',', '.')}')"
 
 
 @compiles(json_part, "postgresql")
 def _compile_for_postgresql(element: json_part, compiler: Any, **options: Any) -> str:
-    column, field = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"(CAST({column} AS json) ->> {field})"
+    column, path = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"(CAST({column} AS json) #>> '{{{path[1:-1]}}}')"
 
 
 def holds(c: Connection, column: ColumnElement[str], *texts: str) -> ColumnElement[bool]:

@@ -5,8 +5,6 @@ The items are in `store.corpora.items`. `version` counts the changes of a corpus
 refers to its input by id and version.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -3,8 +3,6 @@
 A tenant can read its own images, and images that their owner, another tenant, has put into a shared corpus.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any

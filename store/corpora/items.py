@@ -4,8 +4,6 @@ A sentence is identified by its normalised text, a picture by its image. Every c
 corpus (`store.corpora.corpora.lock`), so that positions are unique and `MOST_ITEMS` is never exceeded.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field

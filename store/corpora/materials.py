@@ -1,7 +1,5 @@
 """Conversion between items of corpora and the inputs of methods, and reuse of items that an author generated before."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 

@@ -1,7 +1,5 @@
 """Specifications: named word lists with immutable versions, shipped with Assay or added by a tenant."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Tables of the inputs of jobs: corpora with sentences and pictures, uploads, and specifications."""
 
-from __future__ import annotations
-
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, LargeBinary, UniqueConstraint
 
 from migrations.columns import optional, required

@@ -4,8 +4,6 @@ The content is stored in the database in chunks, because the service and its wor
 system. At most one chunk is in memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count

@@ -4,8 +4,6 @@
 `trials` and `embedding` read a validated file again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 

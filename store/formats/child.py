@@ -1,7 +1,5 @@
 """The child process of `store.formats.limited`: reads one file under limits, and writes its result as JSON."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

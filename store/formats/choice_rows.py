@@ -4,8 +4,6 @@ Columns are ``concept`` and ``level``, then either the choice of one trial (``ch
 ``chose_second``: 0 or 1) or counts (``chose_second`` of ``trials``), and optionally ``subject``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import BinaryIO

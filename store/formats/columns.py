@@ -1,7 +1,5 @@
 """Columns of tables: numbers as spreadsheets write them, types, and counts of values."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence

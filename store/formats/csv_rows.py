@@ -3,8 +3,6 @@
 The encoding, the separator and the use of blanks are recognised from a sample of the file.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io
@@ -70,6 +68,8 @@ class Dialect:
     """Whether blanks between a separator and a quoted cell are skipped."""
     has_separator_line: bool
     """Whether the first line is ``sep=…``, which names the separator instead of the columns."""
+    line_end: str
+    """Last character of a line: a line feed, or a carriage return in a file without line feeds (Macintosh)."""
 
 
 def encoding_named(name: str) -> str:
@@ -99,22 +99,25 @@ def recognise(file: BinaryIO, encoding: str | None = None) -> Dialect:
         encoding = "utf-8"
     encoding = encoding_named(encoding or "utf-8")
     text = sample.decode(encoding, errors="replace").lstrip(BYTE_ORDER_MARK)
-    lines = list(io.StringIO(text, newline="\n"))
+    line_end = "\r" if "\r" in text[:-1] and "\n" not in text else "\n"  # not at the end, where CRLF may be cut
+    lines = list(io.StringIO(text, newline=line_end))
     if len(sample) == SAMPLE_BYTES and len(lines) > 1:
         del lines[-1:]  # the last line may be cut
     skips_blanks = _BLANK_BEFORE_QUOTE.search(text) is not None
     if lines and (separator_line := _SEP_LINE.fullmatch(lines[0])):
-        return Dialect(encoding, separator_line[1], skips_blanks, has_separator_line=True)
-    return Dialect(encoding, _separator(lines[:SAMPLE_LINES], skips_blanks), skips_blanks, has_separator_line=False)
+        return Dialect(encoding, separator_line[1], skips_blanks, True, line_end)
+    return Dialect(encoding, _separator(lines[:SAMPLE_LINES], skips_blanks), skips_blanks, False, line_end)
 
 
-def lines_of(file: BinaryIO, encoding: str) -> Iterator[str]:
+def lines_of(file: BinaryIO, encoding: str, line_end: str = "\n") -> Iterator[str]:
     """Yield the lines of a file as text, without byte-order marks at their beginning.
 
     Raise `Unreadable` if a line is too long, does not have this encoding, or contains NUL.
     """
     raw_lines = iter(lambda: file.readline(LONGEST_LINE_BYTES + 1), b"")  # + 1: to notice a line that is too long
-    lines: Iterator[str | bytes] = _utf_16_lines(file) if encoding == "utf-16" else raw_lines
+    lines: Iterator[str | bytes] = _decoded_lines(file, encoding, line_end) if encoding == "utf-16" else raw_lines
+    if line_end == "\r" and encoding != "utf-16":  # no other encoding has this byte in another character
+        lines = (line.encode("latin-1") for line in _decoded_lines(file, "latin-1", line_end))
     for line_number, line in enumerate(lines, 1):
         yield decode_line(line, line_number, encoding)
 
@@ -146,16 +149,16 @@ def decode_line(line: str | bytes, line_number: int, encoding: str = "utf-8") ->
     return text.lstrip(BYTE_ORDER_MARK)
 
 
-def _utf_16_lines(file: BinaryIO) -> Iterator[str]:
-    """Yield the lines of a UTF-16 file; of a line that is too long, yield the first part."""
-    decoder, pending_text = codecs.getincrementaldecoder("utf-16")(), ""
+def _decoded_lines(file: BinaryIO, encoding: str, line_end: str) -> Iterator[str]:
+    """Yield the lines of a file as text; of a line that is too long, yield the first part."""
+    decoder, pending_text = codecs.getincrementaldecoder(encoding)(), ""
     while True:
         chunk = file.read(SAMPLE_BYTES)
         try:
             pending_text += decoder.decode(chunk, final=not chunk)
         except UnicodeError:
             raise Unreadable("this is not UTF-16, as its first bytes say; save the file as UTF-8") from None
-        *lines, pending_text = re.split(r"(?<=\n)", pending_text)
+        *lines, pending_text = re.split(f"(?<={re.escape(line_end)})", pending_text)
         if len(pending_text) > LONGEST_LINE_BYTES or (not chunk and pending_text):
             lines, pending_text = [*lines, pending_text], ""
         yield from lines
@@ -166,11 +169,9 @@ def _utf_16_lines(file: BinaryIO) -> Iterator[str]:
 def _separator(lines: list[str], skips_blanks: bool) -> str:
     """Return the separator with which most rows of a sample have as many cells as the header."""
     agreement_of = {separator: _share_of_agreeing_rows(lines, separator, skips_blanks) for separator in SEPARATORS}
-    fitting_separators = [separator for separator, agreement in agreement_of.items() if agreement == 1]
-    if fitting_separators:
-        return fitting_separators[0]
     # reversed, so that the comma is the choice if no separator fits, as in a table of one column
-    return max(reversed(SEPARATORS), key=lambda separator: agreement_of[separator])
+    likeliest = max(reversed(SEPARATORS), key=lambda separator: agreement_of[separator])
+    return next((separator for separator, agreement in agreement_of.items() if agreement == 1), likeliest)
 
 
 def _share_of_agreeing_rows(lines: list[str], separator: str, skips_blanks: bool) -> float:
@@ -214,11 +215,10 @@ class CsvRows:
 
     def __init__(self, file: BinaryIO, encoding: str | None = None) -> None:
         self.dialect = recognise(file, encoding)
-        lines = lines_of(file, self.dialect.encoding)
-        self._line_offset = 0
-        if self.dialect.has_separator_line:
+        lines = lines_of(file, self.dialect.encoding, self.dialect.line_end)
+        self._line_offset = int(self.dialect.has_separator_line)
+        if self._line_offset:
             next(lines)
-            self._line_offset = 1
         self._reader = csv.reader(
             lines, delimiter=self.dialect.separator, skipinitialspace=self.dialect.skips_blanks, strict=True
         )
@@ -283,18 +283,16 @@ def check_names(columns: Sequence[str]) -> None:
     """Raise `Unreadable` for too many columns, missing or too long names, or names that look the same."""
     if len(columns) > MOST_COLUMNS:
         raise Unreadable(f"{len(columns):,} columns; at most {MOST_COLUMNS:,}", line=1)
+    visible_names: set[str] = set()
     for number, name in enumerate(columns, 1):
         if not name.strip() or len(name) > LONGEST_NAME:
             raise Unreadable(f"column {number} needs a name of 1 to {LONGEST_NAME} characters", line=1)
-    visible_names: set[str] = set()
-    for name in columns:
         normalised_name = unicodedata.normalize("NFC", name.strip())
         # characters of the category Cf, such as a zero-width space, are invisible
         visible_name = "".join(letter for letter in normalised_name if unicodedata.category(letter) != "Cf")
         if visible_name in visible_names:
             raise Unreadable("two columns have this name", line=1, column=visible_name)
         visible_names.add(visible_name)
-    for number, name in enumerate(columns, 1):
         if invisible_character := invisible_in(name):
             raise Unreadable(f"the name of column {number} holds the invisible character {invisible_character}", line=1)
 

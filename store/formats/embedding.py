@@ -4,8 +4,6 @@ An ``.npz`` archive is a ZIP file of the arrays ``words`` and ``vectors``, and b
 the table of contents and the headers of the arrays are checked before anything is unpacked. No object is unpickled.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import struct

@@ -1,7 +1,5 @@
 """Validation of image files: format, size and a complete decoding, with limits checked before decoding."""
 
-from __future__ import annotations
-
 import base64
 import io
 import struct

@@ -4,8 +4,6 @@ A few hundred bytes of Parquet or PNG can unpack to gigabytes, and a parser can 
 process, a file costs at most `MEMORY_BYTES` and `PROCESSOR_S`, and cannot harm the parent process.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

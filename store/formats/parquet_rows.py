@@ -3,8 +3,6 @@
 Needs the package pyarrow, which is imported only when a Parquet file is read.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping

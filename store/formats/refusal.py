@@ -1,7 +1,5 @@
 """Errors of the file parsers."""
 
-from __future__ import annotations
-
 from assay.errors import SpecificationError
 
 

@@ -1,7 +1,5 @@
 """Tables from CSV, xlsx or Parquet files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 

@@ -1,7 +1,5 @@
 """Parts of an xlsx file: the workbook, its shared texts and formats, and the cells of a sheet, parsed as a stream."""
 
-from __future__ import annotations
-
 import math
 import posixpath
 import re

@@ -4,8 +4,6 @@ A workbook is a ZIP archive of XML. Libraries for it hide what must not be guess
 ever computed, which rows are hidden, which cells hold errors (docs/decisions/0136-spreadsheets.md).
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO

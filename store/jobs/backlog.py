@@ -1,7 +1,5 @@
 """Queue statistics for metrics. Each scrape reads them, so their cost must not grow with finished jobs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

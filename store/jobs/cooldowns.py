@@ -5,8 +5,6 @@ except ratings of the same tenant that had not ended when the job was requested:
 several tenants start in the order of their requests, so that a tenant with many requests cannot keep others waiting.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Follows draft 07 of the ``Idempotency-Key`` header (IETF HTTPAPI working group):
 is in flight, 422 for another payload under the same key, otherwise the recorded response.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """Jobs: the stored row, its events and changes, and submission with the existing work that answers a request."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal

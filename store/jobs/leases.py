@@ -4,8 +4,6 @@ Each write of a worker first locks the job's row and checks the fence. A worker 
 therefore cannot write after another worker has claimed the job.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, and_, case, func, or_, select

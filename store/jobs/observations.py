@@ -1,7 +1,5 @@
 """Ledger of observations (probes with replies), from which crashed runs resume and ratings are verified."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 All raise `store.core.errors.LeaseLost` if the claim is no longer valid.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import Connection

@@ -5,8 +5,6 @@ job is its dispatch request. `observations` is the ledger from which a crashed r
 changed.
 """
 
-from __future__ import annotations
-
 from sqlalchemy import (
     BigInteger,
     Boolean,

@@ -6,8 +6,6 @@ exceed the quota together. Only jobs are added without this lock if they are sma
 request hundreds of them at once; each database connection then has a count of its own (`shard`).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any

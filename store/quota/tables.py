@@ -1,7 +1,5 @@
 """Table of the bytes that tenants have stored."""
 
-from __future__ import annotations
-
 from sqlalchemy import BigInteger, Column, Integer
 
 from store.core.columns import AnyText, define_table

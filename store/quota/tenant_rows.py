@@ -3,8 +3,6 @@
 Each change is counted towards the tenant's storage quota (`store.quota.quota`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar

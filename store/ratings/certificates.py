@@ -4,8 +4,6 @@ A finished rating is in `unsigned_ratings` until it is signed. Ratings from befo
 certificate is first requested.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, insert, select, update

@@ -1,7 +1,5 @@
 """Compositions: inferred ratings of services that are called in sequence, and the ratings they derive from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

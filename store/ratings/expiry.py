@@ -3,8 +3,6 @@
 Each notice is sent once: it belongs to the rating's job, and a job has at most one notice of a kind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, and_, or_, select

@@ -1,7 +1,5 @@
 """Rating history of a target: each rating with its predecessor."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

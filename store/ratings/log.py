@@ -5,8 +5,6 @@ deleted. The hashes of complete subtrees are stored too, so that an append, the 
 number of rows that grows with the logarithm of the log.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -5,8 +5,6 @@ older ones of its tenant; otherwise an owner could withdraw a bad rating to show
 ratings that stand for it count (`store.ratings.standing`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,10 +48,16 @@ def of_address(
 ) -> DatedRating:
     """Read the public rating that counts for an address, optionally for one attribute, method and model.
 
-    It is the newest rating by the most trusted class of requesters (`store.ratings.standing`).
+    It is the newest rating by the most trusted class of requesters (`store.ratings.standing`); the result is empty if
+    these rated several services at the address.
     """
     lookup = standing.of_address(target_url, tenant=None)
     conditions = [*lookup.conditions, *equal(ratings, attribute=attribute, method=method), *standing.of_model(model)]
+    classes = (lookup.rank.label("rank"), ratings.c.withdrawn_at.is_not(None).label("withdrawn"))
+    services = select(*classes, *standing.rated_service).where(*conditions).distinct().order_by(*classes).limit(2)
+    rows = c.execute(services).all()
+    if len(rows) > 1 and rows[0][:2] == rows[1][:2] and not rows[0].withdrawn:
+        return DatedRating()
     return _read_newest(c, select(ratings.c.id).where(*conditions), lookup.rank, _NEWEST_IS_WITHDRAWN)
 
 

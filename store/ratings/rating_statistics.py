@@ -1,7 +1,5 @@
 """Statistics and listing of all public ratings; a download reads a part of the log (`LogPart`)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from secrets import token_hex
@@ -20,21 +20,9 @@ from assay.rating.document import key_figures
 from store.core.columns import iso, new_id, read_clock
 from store.core.rows import about_target, all_rows, equal, holds, limit_rows, newest_first, one_row, page_of, page_rows
 from store.ratings import standing
-from store.ratings.standing import (
-    Description,
-    RatingFacts,
-    Requester,
-    Whose,
-    of_address,
-    of_model,
-    rated_model,
-    requester_of,
-)
+from store.ratings.standing import Description, RatingFacts, Requester, Whose
 from store.ratings.tables import ratings, service_ratings, unsigned_ratings
 from store.targets.domains import canonical_address, owners
-
-KEY_DIGITS = 24
-"""Number of hexadecimal digits in a service's key: with 96 bits, nobody can construct another service with it."""
 
 State = Literal["standing", "withdrawn", "all"]
 """Filter of lists: ratings that were not withdrawn (including expired ones), withdrawn ratings, or all."""
@@ -124,9 +112,8 @@ class StoredRating(Summary):
     @property
     def shown(self) -> JsonObject:
         """The document with its current visibility and its withdrawal, if any."""
-        withdrawn = None
-        if self.withdrawn_at is not None:
-            withdrawn = {"at": iso(self.withdrawn_at), "reason": self.withdrawn_why}
+        at = self.withdrawn_at
+        withdrawn = None if at is None else {"at": iso(at), "reason": self.withdrawn_why}
         return self.document | {"visibility": self.visibility, "withdrawn": withdrawn}
 
 
@@ -147,7 +134,7 @@ def add(c: Connection, new_rating: NewRating, job_id: str) -> StoredRating:
     address = canonical_address(url or "")
     host = None if address is None else address.partition("/")[0]
     owner = None if host is None else owners(c, [host]).get(host)
-    requester = requester_of(new_rating.tenant, owner)
+    requester = standing.requester_of(new_rating.tenant, owner)
     host_proved = None if host is None else owner is not None
     facts: JsonObject = {
         "id": rating_id,
@@ -188,7 +175,7 @@ def add(c: Connection, new_rating: NewRating, job_id: str) -> StoredRating:
 
 def _add_ranking_row(c: Connection, row: StoredRating, figures: JsonObject) -> None:
     """Store, for rankings of services, columns of a rating and its `figures`; nothing if its target has no digest."""
-    if (service := service_key(row.target)) is None:
+    if (service := standing.service_key(row.target)) is None:
         return
     copied_columns = ("method", "attribute", "tenant", "visibility", "description", "host", "address", "created_at")
     values = {name: getattr(row, name) for name in (*copied_columns, "letter", "declared", "expires_at")}
@@ -203,17 +190,6 @@ def sentences(c: Connection, ids: Collection[str]) -> dict[str, str]:
     columns = service_ratings.c
     rows = c.execute(select(columns.rating_id, columns.key_figures).where(columns.rating_id.in_(ids)))
     return {rating_id: figures["because"] for rating_id, figures in rows if (figures or {}).get("because")}
-
-
-def service_key(target: Mapping[str, Any]) -> str | None:
-    """Return the key of a service, the first digits of the digest of its description; ``None`` without a digest."""
-    digest = target.get("digest")
-    return key_of_digest(str(digest)) if digest else None
-
-
-def key_of_digest(digest: str) -> str:
-    """Return the key of the service whose description has this digest: its first `KEY_DIGITS` digits."""
-    return digest.removeprefix("sha256:")[:KEY_DIGITS]
 
 
 def find(c: Connection, rating_id: str, tenant: str | None) -> StoredRating | None:
@@ -284,7 +260,7 @@ def _read_page(
         .where(ratings.c.tenant == tenant if mine else _is_visible(tenant), *_in_state(state))
         .where(*equal(ratings, **filters), *about_target(ratings, q, kind))
     )
-    service: str | None = None if digest is None else key_of_digest(digest)
+    service: str | None = None if digest is None else standing.key_of_digest(digest)
     if service is not None:
         of_service = select(service_ratings.c.rating_id).where(service_ratings.c.service == service)
         query = query.where(ratings.c.id.in_(of_service))
@@ -354,15 +330,15 @@ def latest(
     method: str | None = None,
     model: str | None = None,
 ) -> list[StoredRating]:
-    """List the newest rating of an address for each method, attribute and model, the newest first.
+    """List the newest rating of an address for each method, attribute and service, the newest first.
 
     Of the tenant's own and all public ratings that a look-up by address may return, including expired ones but not
     withdrawn ones, only those by the most trusted class of requesters count (`store.ratings.standing`): others cannot
     add further methods or attributes to the result. With ``whose="mine"`` only the tenant's own ratings are
     considered.
     """
-    lookup = of_address(target_url, tenant, whose)
-    series = (lookup.rank, ratings.c.method, ratings.c.attribute, rated_model)
+    lookup = standing.of_address(target_url, tenant, whose)
+    series = (lookup.rank, ratings.c.method, ratings.c.attribute, *standing.rated_service)
     ranked_ratings = (
         select(
             ratings.c.id,
@@ -371,7 +347,7 @@ def latest(
             func.min(lookup.rank).over().label("first_rank"),
         )
         .where(*lookup.conditions, *_in_state("standing"))
-        .where(*equal(ratings, attribute=attribute, method=method), *of_model(model))
+        .where(*equal(ratings, attribute=attribute, method=method), *standing.of_model(model))
         .subquery()
     )
     query = select(ratings).join(ranked_ratings, ranked_ratings.c.id == ratings.c.id)
@@ -385,10 +361,7 @@ def _is_visible(tenant: str | None, table: Table = ratings) -> ColumnElement[boo
 
 def _in_state(state: State, table: Table = ratings) -> list[ColumnElement[bool]]:
     """Return a list with the condition that a rating is in a state; empty for ``all``."""
-    match state:
-        case "standing":
-            return [table.c.withdrawn_at.is_(None)]
-        case "withdrawn":
-            return [table.c.withdrawn_at.is_not(None)]
-        case "all":
-            return []
+    if state == "all":
+        return []
+    is_withdrawn = table.c.withdrawn_at.is_not(None)
+    return [is_withdrawn if state == "withdrawn" else ~is_withdrawn]

@@ -6,8 +6,6 @@ can only be withdrawn, with a reason that stays visible. Publications and withdr
 is withdrawn (`store.webhooks.outbox`).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import Connection, select, update

@@ -5,8 +5,6 @@ A rating has at most one reply, by a tenant with a valid proof that it owns the 
 rating. The rating's requester, or the agency's operator, can answer it in public.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Literal

@@ -1,7 +1,5 @@
 """Re-ratings: results of other methodology versions on the evidence of existing ratings."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property

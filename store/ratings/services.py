@@ -9,8 +9,6 @@ A withdrawn rating hides the older ones of its tenant, service, method and attri
 a bad rating to show an older, better one. It hides no rating of another tenant in the same class.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
@@ -26,8 +24,7 @@ from store.core.engines import chunks
 from store.core.rows import all_rows, equal, holds
 from store.jobs.tables import jobs
 from store.ratings import standing
-from store.ratings.ratings import KEY_DIGITS, key_of_digest
-from store.ratings.standing import WHOLE, Conditions, RatingFacts
+from store.ratings.standing import KEY_DIGITS, WHOLE, Conditions, RatingFacts, key_of_digest
 from store.ratings.tables import ratings, service_ratings, site
 from store.targets.domains import current_owners, owner_of
 

@@ -10,16 +10,14 @@ Proofs expire and hosts change hands, so a look-up uses the proofs of the moment
 the time of the rating.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, case, false, func, literal, or_, select, update
 
-from assay.document import JsonObject
-from assay.model import MODEL_SETTINGS
+from assay.document import Json, JsonObject
+from assay.model import CALL_SETTINGS, MODEL_SETTINGS
 from store.core.columns import iso
 from store.core.rows import equal, json_part
 from store.ratings.tables import ratings, service_changes, service_ratings, site
@@ -35,10 +33,46 @@ Description = Literal["default", "unpublished", "named", "changed", "uploaded"]
 publication, by the default and a name that the requester chose (model, deployment, project), in another way, or not
 called at all."""
 
-rated_model: ColumnElement[str | None] = func.coalesce(
-    *(json_part(json_part(ratings.c.target, "settings"), name) for name in MODEL_SETTINGS)
+KEY_DIGITS = 24
+"""Number of hexadecimal digits in a service's key: with 96 bits, nobody can construct another service with it."""
+
+
+def _setting(*path: str) -> ColumnElement[str | None]:
+    return func.nullif(func.nullif(json_part(ratings.c.target, "settings", *path), ""), "{}")
+
+
+_called_address = ratings.c.address + func.rtrim(func.coalesce(_setting("path"), ""), "/")
+
+rated_service = (_called_address, *map(_setting, (*MODEL_SETTINGS, *CALL_SETTINGS)))
+"""SQL expressions: what chooses the service that answers, where an address has several."""
+
+_NAMES = (
+    func.coalesce(*map(_setting, MODEL_SETTINGS)),
+    _setting("body", "model"),
+    _setting("path"),
+    func.substr(json_part(ratings.c.target, "digest"), len("sha256:") + 1, KEY_DIGITS),
 )
-"""SQL expression: name of the model that was rated, where an address has several."""
+
+
+def service_key(target: Mapping[str, Any]) -> str | None:
+    """Return the key of a service, the first digits of the digest of its description; ``None`` without a digest."""
+    digest = target.get("digest")
+    return key_of_digest(str(digest)) if digest else None
+
+
+def key_of_digest(digest: str) -> str:
+    """Return the key of the service whose description has this digest: its first `KEY_DIGITS` digits."""
+    return digest.removeprefix("sha256:")[:KEY_DIGITS]
+
+
+def names_of(target: Json) -> list[str]:
+    """Return the names by which a rated service can be chosen (`of_model`): model, path of its calls, service's key."""
+    settings = target.get("settings") or {}
+    model = next((settings[name] for name in MODEL_SETTINGS if settings.get(name)), None)
+    model_of_body = body.get("model") if isinstance(body := settings.get("body"), dict) else None
+    names = (model, model_of_body, settings.get("path"), service_key(target))
+    return [name for name in names if name and isinstance(name, str)]
+
 
 Whose = Literal["address", "mine", "all"]
 """Filter of an address's ratings: those that stand for it, the caller's own, or all."""
@@ -136,16 +170,18 @@ class AddressQuery:
 
 
 def of_model(model: str | None) -> list[ColumnElement[bool]]:
-    """Return a list with the condition that a rating is of this model; empty if `model` is ``None``."""
-    return [] if model is None else [rated_model == model]
+    """Return a list with the condition that a rating's service has this name (`names_of`); empty for ``None``."""
+    return [] if model is None else [or_(*(name == model for name in _NAMES))]
 
 
 def of_address(target_url: str, tenant: str | None, whose: Whose = "address") -> AddressQuery:
-    """Return the query for ratings of an address that `tenant` may see (``None``: public ones), limited by `whose`."""
+    """Return the query for the ratings of an address, with `path` or without, that `tenant` (``None``: all) may see."""
     address = domains.canonical_address(target_url)
     if address is None:
         return AddressQuery([false()], literal(0))
-    conditions = [ratings.c.address == address]
+    beginnings = ["/".join(address.split("/")[:count]) for count in range(1, address.count("/") + 1)]
+    is_of_address = or_(ratings.c.address == address, _called_address == address)
+    conditions = [ratings.c.address.in_([address, *beginnings]), is_of_address]
     if whose == "mine":
         called_a_service = ratings.c.description.is_distinct_from("uploaded")
         return AddressQuery([*conditions, ratings.c.tenant == tenant, called_a_service], literal(0))

@@ -1,7 +1,5 @@
 """Tables of ratings, their certificates, the transparency log, replies and compositions."""
 
-from __future__ import annotations
-
 from sqlalchemy import (
     BigInteger,
     Boolean,

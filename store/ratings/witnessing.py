@@ -1,7 +1,5 @@
 """Cosignatures of the agency's log by witnesses, and the newest heads that the agency cosigned for other logs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 

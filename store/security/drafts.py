@@ -1,7 +1,5 @@
 """Drafts of forms, kept for a day: encrypted texts that a person typed, or a secret that is to be shown once."""
 
-from __future__ import annotations
-
 from sqlalchemy import Connection, delete, insert, select
 
 from store.core.columns import SealedSecret, now_ms

@@ -5,8 +5,6 @@ characters (base64url), and a CRC-32 in eight hexadecimal digits. With the check
 without a query, and secret scanners recognise a leaked key.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import re

@@ -4,8 +4,6 @@ A program gets the message on standard input and prints the signature in base64.
 limits on its time, its output and the number of runs at a time. Every signature is verified before it is used.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import os

@@ -3,8 +3,6 @@
 A rule maps a claim of a person's ID token (OpenID Connect) to a tenant and scopes; the first matching rule counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from ipaddress import ip_address
 from typing import Literal

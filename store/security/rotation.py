@@ -1,7 +1,5 @@
 """Key rotation: re-encrypt stored secrets with the current key, in batches, without downtime."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

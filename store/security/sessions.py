@@ -5,8 +5,6 @@ Connect). It ends with the key or the rule, after `IDLE_MS` without a request, a
 A key, or an account, has at most `MOST_SESSIONS`; one more ends the oldest.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass

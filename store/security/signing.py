@@ -7,8 +7,6 @@ By default a key is created on first use and stored encrypted. If the settings n
 retired keys stay valid.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Tables of keys, sessions, drafts of forms and signing keys."""
 
-from __future__ import annotations
-
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, LargeBinary, UniqueConstraint
 
 from migrations.columns import optional, required

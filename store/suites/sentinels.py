@@ -5,8 +5,6 @@ of an alarm marks the rating, writes the notice and adds the job of the new rati
 job makes no rating, the next run of the watch adds another one, until there is a new rating to watch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple

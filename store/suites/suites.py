@@ -4,8 +4,6 @@ Each cell of a suite is a job, either new or existing before. A suite stores no 
 jobs have ended.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Tables of suites and schedules."""
 
-from __future__ import annotations
-
 from sqlalchemy import BigInteger, CheckConstraint, Column, Float, ForeignKey, Index, Integer
 
 from migrations.columns import optional, required

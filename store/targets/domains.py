@@ -7,8 +7,6 @@ A host refuses ratings by the file `FILE_PATH`, which workers read, or by the ch
 tenants have a valid proof of a host, the newest proof decides; each of these tenants may rate the host.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass

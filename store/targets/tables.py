@@ -1,7 +1,5 @@
 """Tables of saved targets, and of hosts and their owners."""
 
-from __future__ import annotations
-
 from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Index, Integer, LargeBinary, UniqueConstraint
 
 from migrations.columns import optional, required

@@ -1,7 +1,5 @@
 """Saved targets, which requests can refer to by id. Their secrets are stored encrypted and never returned."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest

@@ -6,8 +6,6 @@ that two processes never challenge a host twice. An answer counts until the deli
 `store.webhooks.deliveries.KEPT_S`.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable

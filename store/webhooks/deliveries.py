@@ -7,8 +7,6 @@ after sending and before recording.
 `store.webhooks.fan_out` creates deliveries; `store.webhooks.delivery_log` lists them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Delivery log: deliveries to a receiver with their attempts, and redelivery."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ The transaction that creates the deliveries also closes the notice's outbox row 
 notice is turned into deliveries once, even after a crash.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence

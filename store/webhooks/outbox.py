@@ -3,8 +3,6 @@
 A job has at most one notice of a kind, so that a repeated transaction sends nothing twice.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import NoReturn

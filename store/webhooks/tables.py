@@ -1,7 +1,5 @@
 """Tables of webhook endpoints and deliveries; `outbox` has the notices, written in the transaction that caused them."""
 
-from __future__ import annotations
-
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, LargeBinary, UniqueConstraint
 
 from migrations.columns import optional, required

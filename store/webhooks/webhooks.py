@@ -1,7 +1,5 @@
 """Webhook endpoints. Their secrets sign each request and are shown only once."""
 
-from __future__ import annotations
-
 import base64
 import os
 from collections.abc import Sequence

@@ -130,6 +130,6 @@ def test_no_two_pages_share_an_address_and_an_http_method():
 
 def test_the_browser_verifier_leaves_out_the_same_fields_of_a_rating_as_the_digest():
     script = (WEB / "static" / "verify.js").read_text("utf-8")
-    listed = re.search(r"const UNSEALED = (\[.*\]);", script)
+    listed = re.search(r'const UNSEALED = "(.*)"\.split', script)
     assert listed is not None
-    assert set(json.loads(listed[1])) == UNSEALED_KEYS
+    assert set(listed[1].split()) == UNSEALED_KEYS

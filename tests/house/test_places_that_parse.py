@@ -113,7 +113,7 @@ BOUNDS = {
     "store/formats/child.py main": OWN,
     "store/formats/csv_rows.py CsvRows.__init__": CHILD,
     "store/formats/csv_rows.py _share_of_agreeing_rows": f"{CHILD}; 200 lines of SAMPLE_BYTES",
-    "store/formats/csv_rows.py _utf_16_lines": CHILD,
+    "store/formats/csv_rows.py _decoded_lines": CHILD,
     "store/formats/csv_rows.py decode_line": f"{CHILD}; LONGEST_LINE_BYTES in one of ENCODINGS",
     "store/formats/csv_rows.py recognise": f"{CHILD}; SAMPLE_BYTES",
     "store/formats/decision_rows.py _Coding.all_codes": OWN,

@@ -30,8 +30,8 @@ PATH = "/mcp"
 async def answer(request: Request) -> Response:
     """Identify the caller, count the request, and return a response that the MCP library sends."""
     caller = await identify(request)
-    visitor = address_of(request) if caller.tenant == NO_TENANT else caller.tenant
-    await service_of(request).rate_limiter.take(visitor, work=VISITS)
+    caller_id = address_of(request) if caller.tenant == NO_TENANT else caller.tenant
+    await service_of(request).rate_limiter.take(caller_id, work=VISITS)
     return ToolResponse(await asyncio.to_thread(_tool_server))
 
 

@@ -119,7 +119,7 @@ class AgencyTools:
         answer: Document = {"ratings": [_rating_facts(rating) for rating in page["items"]]}
         if "://" in service:
             query = {"target_url": service, "attribute": attribute, "method": method}
-            answer["stands"] = await self._valid_rating(context, query)
+            answer["stands"] = await self._standing_rating(context, query)
         return _as_json(answer)
 
     async def explain_rating(self, context: Context, rating_id: RatingId) -> str:
@@ -144,7 +144,7 @@ class AgencyTools:
         methods = [
             {name: method[name] for name in ("name", "summary", "kinds")}
             for method in (await self._get(context, "/v1/methods"))["items"]
-            if kind in ("", *method["kinds"])  # all methods without a kind
+            if kind in ("", *method["kinds"])  # every method if no `kind` is given
         ]
         if kind:
             for method in methods:
@@ -152,7 +152,7 @@ class AgencyTools:
         protocols = [
             {name: protocol[name] for name in ("name", "summary", "kinds", "needs_url", "needs_secret")}
             for protocol in (await self._get(context, "/v1/protocols"))["items"]
-            if kind in ("", *protocol["kinds"])  # all protocols without a kind
+            if kind in ("", *protocol["kinds"])  # every protocol if no `kind` is given
         ]
         attributes = [attribute["name"] for attribute in (await self._get(context, "/v1/attributes"))["items"]]
         return _as_json({"methods": methods, "protocols": protocols, "attributes": attributes})
@@ -192,7 +192,7 @@ class AgencyTools:
         """
         rating = await self._get(context, f"/v1/ratings/{_segment(rating_id)}")
         path = f"/v1/ratings/{_segment(rating_id)}/attestation.json"
-        predicates = PREDICATES if rating["declared"] else PREDICATES[:1]  # without a letter there is no test result
+        predicates = PREDICATES if rating["declared"] else PREDICATES[:1]  # only a letter has a test result
         envelopes = [await self._get(context, path, {"predicate": predicate}) for predicate in predicates]
         keys = read_jwks(await self._get(context, "/.well-known/jwks.json"))
 
@@ -215,7 +215,7 @@ class AgencyTools:
             }
         )
 
-    async def _valid_rating(self, context: Context, query: Mapping[str, str]) -> Document | None:
+    async def _standing_rating(self, context: Context, query: Mapping[str, str]) -> Document | None:
         """Return the rating that stands for an address; `None` if there is none, or if several ratings match."""
         try:
             answer = await self._api_of(context)("GET", "/v1/ratings/latest", query=query)
@@ -246,8 +246,8 @@ def _segment(identifier: str) -> str:
 
 def _rating_facts(rating: Document) -> Document:
     """Return a rating's main facts (letter, method, dates, service), by which an agent chooses between ratings."""
-    members = ("id", "letter", "declared", "method", "attribute", "rated_at", "expires_at")
-    facts = {name: rating[name] for name in (*members, "visibility", "withdrawn", "requester")}
+    main_members = ("id", "letter", "declared", "method", "attribute", "rated_at", "expires_at")
+    facts = {name: rating[name] for name in (*main_members, "visibility", "withdrawn", "requester")}
     service = {name: rating["target"].get(name) for name in ("name", "kind", "protocol", "url")}
     return {**facts, "service": service, "for_address": rating["standing"]["for_address"]}
 

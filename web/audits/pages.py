@@ -54,7 +54,7 @@ async def columns(visit: Visit) -> Response:
         groups=[column for column in table_columns if (column.get("distinct") or 0) > 1],
         numbers=[(column["name"],) * 2 for column in table_columns if column["type"] in {"integer", "number"}],
         all_names=[(column["name"],) * 2 for column in table_columns],
-        marks=sorted({mark for column in table_columns for mark in column.get("marks", ())}),
+        marks=sorted({mark for column in table_columns for mark in column.get("marks", ())}),  # of missing values
         tool=upload["name"].rpartition(".")[0] or upload["name"],
         chosen={name: visit.form.getlist(name) for name in ("by", "strata")},
     )
@@ -96,29 +96,29 @@ def value_text(entry: Mapping[str, Any]) -> str:
 def _outcomes(table_columns: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     """Yield options for the favourable outcome: (what the form sends, text ``column = value``) for each value."""
     for column in table_columns:
-        texts = [value_text(entry) for entry in column.get("values") or ()]
-        if 1 < len(texts) <= MAX_VALUES:
-            yield from ((json.dumps([column["name"], text]), f"{column['name']} = {text}") for text in texts)
+        value_texts = [value_text(entry) for entry in column.get("values") or ()]
+        if 1 < len(value_texts) <= MAX_VALUES:
+            yield from ((json.dumps([column["name"], text]), f"{column['name']} = {text}") for text in value_texts)
 
 
 def experiment(visit: Visit) -> dict[str, Any]:
     """Return the experiment that a form describes; raise `Refused` without groups, or without decision and score."""
-    texts, groups = visit.typed, list(dict.fromkeys(visit.form.getlist("by")))
+    texts, group_columns = visit.typed, list(dict.fromkeys(visit.form.getlist("by")))
     decision, favourable = _read_choice(texts.get("outcome", ""), "outcome")
-    truth, truth_favourable = _read_choice(texts.get("truth", ""), "truth")
-    if not groups:
+    truth, truth_favourable = _read_choice(texts.get("truth", ""), "truth")  # the outcome that proved right
+    if not group_columns:
         raise unreadable("by", "choose at least one column of groups, such as sex")
     if not decision and not texts.get("score"):
         raise unreadable("outcome", "choose the value that is favourable to a person, or a column of scores")
-    if texts.get("combine") and len(groups) > MAX_COMBINED:
-        detail = f"combinations of {len(groups)} columns are too many: choose at most {MAX_COMBINED}"
+    if texts.get("combine") and len(group_columns) > MAX_COMBINED:
+        detail = f"combinations of {len(group_columns)} columns are too many: choose at most {MAX_COMBINED}"
         raise unreadable("combine", detail)
     text_fields = {"decision": decision, "favourable": favourable, "truth": truth, "truth_favourable": truth_favourable}
     text_fields |= {name: texts.get(name, "").strip() for name in ("score", "cluster", "weight", "period")}
     list_fields = {
-        "by": groups,
+        "by": group_columns,
         "strata": list(dict.fromkeys(visit.form.getlist("strata"))),
-        "intersections": [list(pair) for pair in combinations(groups, 2)] if texts.get("combine") else [],
+        "intersections": [list(pair) for pair in combinations(group_columns, 2)] if texts.get("combine") else [],
         "exclusions": [*_exclusions(texts.get("exclusions", ""))],
     }
     list_fields |= {name: _lines(texts.get(name, "")) for name in ("unfavourable", "truth_unfavourable", "unknown")}

@@ -51,7 +51,7 @@ async def compare(visit: Visit) -> Response:
     return visit.page(
         "compare/compare.html",
         ratings=ratings,
-        address=address,
+        address=address,  # a function, as is `deciding`
         deciding=deciding,
         ids=ids,
         matches=[match for match in listing["items"] if match["id"] not in ids],
@@ -137,7 +137,7 @@ async def ranking_csv(visit: Visit) -> Response:
 
 
 def _relative_effect(because: Mapping[str, Any] | None) -> SizeInLimits | None:
-    """Return the deciding effect and its interval as multiples of its limit; ``None`` without an effect or a limit."""
+    """Return the deciding effect (`because`) and its interval as multiples of its limit; ``None`` if one is missing."""
     if not because or not because["limit"]:
         return None
     estimate = because["estimate"]
@@ -168,9 +168,9 @@ async def _changes(api: Api, before: RatingDocument, after: RatingDocument) -> d
     try:
         changes["difference"] = await api.get(f"/v1/ratings/{before.id}/difference", **{"with": after.id})
         if before.method == "association":
-            words = await api.get(f"/v1/ratings/{before.id}/comparison", **{"with": after.id})
-            words["words"].sort(key=lambda word: -abs(word["p_after_greater"] - 0.5))  # the clearest change first
-            return changes | {"words": words}
+            comparison = await api.get(f"/v1/ratings/{before.id}/comparison", **{"with": after.id})
+            comparison["words"].sort(key=lambda word: -abs(word["p_after_greater"] - 0.5))  # the clearest change first
+            return changes | {"words": comparison}
     except Refused as error:
         if error.status != 422:  # ratings that cannot be compared
             raise

@@ -60,14 +60,14 @@ class JoinedQuestion:
         words_before, words_after = self.before.split(), self.after.split()
         if max(len(words_before), len(words_after)) > MOST_WORDS:
             return [(self.before, self.changed)], [(self.after, self.changed)]
-        first_runs, second_runs = list[tuple[str, bool]](), list[tuple[str, bool]]()
+        runs_before, runs_after = list[tuple[str, bool]](), list[tuple[str, bool]]()
         matcher = SequenceMatcher(None, words_before, words_after, autojunk=False)
-        for tag, start, end, other_start, other_end in matcher.get_opcodes():
+        for tag, start, end, after_start, after_end in matcher.get_opcodes():
             if end > start:
-                first_runs.append((" ".join(words_before[start:end]), tag != "equal"))
-            if other_end > other_start:
-                second_runs.append((" ".join(words_after[other_start:other_end]), tag != "equal"))
-        return first_runs, second_runs
+                runs_before.append((" ".join(words_before[start:end]), tag != "equal"))
+            if after_end > after_start:
+                runs_after.append((" ".join(words_after[after_start:after_end]), tag != "equal"))
+        return runs_before, runs_after
 
 
 async def joined_by_question(
@@ -82,7 +82,7 @@ async def joined_by_question(
         is_cut = is_cut or later_is_cut
     questions = [question for question in replies if question in later_replies]
     joined = [JoinedQuestion.of(question, replies[question], later_replies[question]) for question in questions]
-    return sorted(joined, key=lambda pair: (not pair.changed, -pair.moved)), is_cut
+    return sorted(joined, key=lambda question: (not question.changed, -question.moved)), is_cut
 
 
 def _preferred_sentences(rating: RatingDocument) -> dict[Question, Reply]:
@@ -103,8 +103,7 @@ async def _read_replies(api: Api, rating_id: str | None) -> tuple[dict[Question,
     for _ in range(PAGES):
         page = await api.get(f"/v1/ratings/{rating_id}/observations", limit=ROWS, cursor=cursor)
         observations += page["items"]
-        cursor = page["next_cursor"]
-        if cursor is None:
+        if (cursor := page["next_cursor"]) is None:
             break
     return dict(_answered_questions(observations)), cursor is not None
 
@@ -113,7 +112,7 @@ def _answered_questions(observations: list[JsonObject]) -> Iterator[tuple[Questi
     """Yield questions with replies; a round trip gives two replies: the translation, and the text translated back."""
     questions: dict[str, Question] = {}
     for observation in observations:
-        text_unit, _, direction = observation["unit"].rpartition("/")
+        text_unit, _, direction = observation["unit"].rpartition("/")  # the id of what was asked about
         unit = text_unit if direction in LEGS else observation["unit"]  # both translations of a text share their unit
         question = observation["ask"].get("text") or observation["ask"].get("given")
         reply = _format_reply(observation["value"])
@@ -127,9 +126,9 @@ def _format_reply(value: Any) -> Reply | None:
     """Format a reply: a text unchanged, a class with its probability, or a number; ``None`` for a vector."""
     if isinstance(value, Mapping):
         if scores := value.get("scores"):
-            label = max(scores, key=scores.get)
+            label = value.get("label") or max(scores, key=scores.get)
             first_label = min(scores)  # the score of the same label in both replies, whichever label is likelier
-            return Reply(f"{label} {scores[label]:.2f}", scores[first_label])
+            return Reply(f"{label} {scores.get(label, 0.0):.2f}", scores[first_label])
         text = value.get("label") or value.get("text")
         return None if text is None else Reply(str(text))
     if isinstance(value, float | int):

@@ -55,11 +55,11 @@ pages.file("/corpora/{corpus_id}/items/{item_id}/image", "/v1/corpora/{corpus_id
 async def change_selected(visit: Visit) -> Response:
     """Remove the ticked items of a page or, if `act` is not ``remove``, the items that the page shows unticked."""
     form = visit.form
-    ids = ticked_ids = form.getlist("item")
+    removed_ids = ticked_ids = form.getlist("item")
     if form.get("act") != "remove":
-        ids = [item_id for item_id in form.get("shown", "").split() if item_id not in ticked_ids]
-    if ticked_ids and ids:
-        await visit.api.ask("PATCH", f"/v1/corpora/{visit.path('corpus_id')}/items", body={"remove": ids})
+        removed_ids = [item_id for item_id in form.get("shown", "").split() if item_id not in ticked_ids]
+    if ticked_ids and removed_ids:  # a form without a tick removes nothing
+        await visit.api.ask("PATCH", f"/v1/corpora/{visit.path('corpus_id')}/items", body={"remove": removed_ids})
     return visit.redirect(_return_page(visit))
 
 

@@ -25,7 +25,7 @@ async def corpus_of(visit: Visit) -> JsonObject:
 
 
 async def review_of(visit: Visit, corpus: Json, words: Json | None) -> JsonObject:
-    """Return the template's values: a page of the corpus's items, and the number of items of each term in `words`."""
+    """Return the template's values: a page of items, how many items each term in `words` has and how many have none."""
     path = f"/v1/corpora/{corpus['id']}"
     filters = {name: visit.query(name) for name in FILTERS}
     page = await visit.api.get(f"{path}/items", **filters, cursor=visit.query("cursor"), limit=ROWS)
@@ -53,7 +53,7 @@ def term_groups(terms: list[Json], words: Json | None) -> list[tuple[str, list[J
     for field in ("first_terms", "second_terms", "neutral"):
         counts = {term: items_by_term.pop(term, 0) for term in (words or {}).get(field, ())}
         groups.append((field, [{"term": term, "items": number} for term, number in counts.items()]))
-    groups.append((OTHERS, [{"term": term, "items": number} for term, number in items_by_term.items()]))
+    groups.append((OTHERS, [{"term": term, "items": number} for term, number in items_by_term.items()]))  # the rest
     return [(field, counts) for field, counts in groups if counts]
 
 

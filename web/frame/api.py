@@ -119,8 +119,7 @@ class Api:
         A `file` is sent in place of a body, with its ``Content-Type`` in `headers`; its pieces are passed on as they
         arrive, so that the API's own limits hold for it.
 
-        Raise `Refused` if the status is 400 or above, `ClientDisconnect` if the caller disconnects before the whole
-        file has arrived.
+        Raise `Refused` for a status of 400 or above, `ClientDisconnect` if the caller leaves before the file arrived.
         """
         payload = b"" if body is None else json.dumps(body).encode()
         all_headers = {"content-type": "application/json", **(headers or {})} if payload else dict(headers or {})
@@ -133,6 +132,7 @@ class Api:
         unsent_messages = [{"type": "http.request", "body": payload, "more_body": False}]
 
         async def receive() -> Message:
+            """Return the request's next ASGI message: a chunk of its file, if it has one; then its body, or the end."""
             if chunks is not None and (message := await _next_message(chunks)) is not None:
                 return message
             if unsent_messages:
@@ -158,6 +158,7 @@ class Api:
         return ForwardedResponse(self._request.app, self._scope("GET", path, query, headers))
 
     def _scope(self, method: str, path: str, query: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
+        """Return the ASGI scope of a request to the API, made within this process for the page's caller."""
         page_scope = self._request.scope
         nonempty = {name: value for name, value in query.items() if value not in (None, "", [], False)}
         texts = {name: "true" if value is True else value for name, value in nonempty.items()}
@@ -202,6 +203,7 @@ class ForwardedResponse(Response):
         del scope
 
         async def send_uncached(message: Message) -> None:
+            """Send a message of the answer, which no cache may store unless it is public."""
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 if "public" not in headers.get("Cache-Control", ""):

@@ -39,8 +39,7 @@ async def store_draft(visit: Visit, content: Mapping[str, Any], draft_id: str = 
 async def read_draft(visit: Visit, draft_id: str, *, once: bool = False) -> JsonObject | None:
     """Return a draft that this session stored; ``None`` if there is none. With `once`, remove it after reading."""
     service, tenant = service_of(visit.request), visit.caller.tenant
-    sealed_text = await service.database.read(drafts.find, tenant, draft_id)
-    if sealed_text is None:
+    if (sealed_text := await service.database.read(drafts.find, tenant, draft_id)) is None:
         return None
     try:
         content: JsonObject = json.loads(service.vault.open(sealed_text, **seal_context(visit, f"draft {draft_id}")))

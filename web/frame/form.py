@@ -168,8 +168,7 @@ class _Parts:
 
     async def feed(self, body: AsyncIterator[bytes]) -> None:
         """Parse the next chunk of the body."""
-        chunk = await anext(body, b"")
-        if not chunk:
+        if not (chunk := await anext(body, b"")):
             _refuse_malformed("the form ends before its last boundary")
         try:
             self._parser.write(chunk)
@@ -195,6 +194,7 @@ class _Parts:
         self._header_value.clear()
 
     def _begin_content(self) -> None:
+        """Read the headers of a part of the form: the field's name or, for a file, its name and media type."""
         _, options = _parse_content_type(self._headers.get("content-disposition", ""))
         media_type, _ = _parse_content_type(self._headers.get("content-type", ""))
         if "name" not in options:

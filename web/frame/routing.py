@@ -105,6 +105,7 @@ class Pages:
         drops_empty_fields = method == "GET" and not path.startswith("/sign-in")
 
         async def answer(request: Request) -> Response:
+            """Answer the request by the page; refusals and problems become an error page."""
             request.scope["route"] = route  # its path names the rate limit of a form
             if drops_empty_fields and not all(value for _, value in request.query_params.multi_items()):
                 return _without_empty_fields(request)

@@ -284,7 +284,6 @@ def headers_of(*, public: bool) -> dict[str, str]:
     return {
         "Content-Security-Policy": POLICY,
         "Cross-Origin-Opener-Policy": "same-origin",
-        # with no-referrer browsers send forms of the page itself with "Origin: null"
-        "Referrer-Policy": "same-origin",
+        "Referrer-Policy": "same-origin",  # with no-referrer browsers send forms of the page itself with "Origin: null"
         "Cache-Control": "public, max-age=60" if public else "no-store",
     }

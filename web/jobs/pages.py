@@ -74,6 +74,7 @@ async def cancel(visit: Visit) -> Response:
 
 
 async def _context(visit: Visit, job: Json) -> JsonObject:
+    """Return the template's values for a job: progress by part, and the newest questions with their replies."""
     progress: Json = {"parts": [], "newest": []}
     if job["kind"] == "rating":
         progress = await visit.api.get(f"/v1/jobs/{job['id']}/progress")

@@ -41,7 +41,7 @@ async def say_bias(visit: Visit) -> Response:
     if specification["kind"] not in KINDS.values():
         return visit.redirect("/own-words")
     # the words decide for which kind of service they are
-    kind = next(service_kind for service_kind, noun in KINDS.items() if noun == specification["kind"])
+    kind = next(service_kind for service_kind, words_kind in KINDS.items() if words_kind == specification["kind"])
     texts = _texts_of(KINDS[kind], specification["words"])
     description = {name: specification[name] for name in ("title", "language", "citation")}
     if source_name == example:
@@ -150,7 +150,7 @@ async def _create_corpus(
     words = specification["words"]
     if kind == "language-model":
         term_count = sum(len(words.get(field, ())) for field in ("first_terms", "second_terms", "neutral"))
-        # frames that fit any word exist in English
+        # frames (sentences with gaps for words) that fit any word exist in English
         has_frames = words.get("frames") or specification["language"].partition("-")[0] == "en"
         body = {
             "name": name,

@@ -52,7 +52,7 @@ async def write(visit: Visit) -> Response:
     """Start the job in which a model writes the missing sentences."""
     texts, test = visit.typed, await read_test(visit)
     author = await _target_of(visit, texts, "language-model")
-    body: JsonObject = {"author": author, "family": texts.get("family", "nothing-else")}
+    body: JsonObject = {"author": author, "family": texts.get("family", "nothing-else")}  # kind of prompt
     if texts.get("per_term"):
         body["per_term"] = _number_or_text(texts["per_term"])
     job = await visit.api.post(f"/v1/corpora/{test.corpus['id']}/writing", body)
@@ -62,8 +62,7 @@ async def write(visit: Visit) -> Response:
 @pages.get("/own-words/{corpus_id}/progress")
 async def progress(visit: Visit) -> Response:
     """Show the progress of a writing job; the page's script loads it repeatedly."""
-    job = await _job_in_url(visit, "writing")
-    if job is None:
+    if (job := await _job_in_url(visit, "writing")) is None:
         raise Problem("invalid-request", "the address lacks the parameter 'job'")
     return visit.page("own_words/progress.html", job=job, test=await read_test(visit))
 
@@ -115,6 +114,7 @@ async def begin_test(visit: Visit) -> Response:
 
 
 async def _service_context(visit: Visit, kind: str) -> JsonObject:
+    """Return the template's values for the choice of a service: protocols, settings and saved services."""
     texts = visit.typed
     name = texts.get("protocol") or visit.query("protocol")
     protocols, protocol, settings = await _protocols(visit, kind, name)
@@ -137,7 +137,7 @@ async def _service_context(visit: Visit, kind: str) -> JsonObject:
 
 
 async def _protocols(visit: Visit, kind: str, name: str) -> tuple[list[JsonObject], JsonObject, list[Field]]:
-    """Return the protocols for a kind of service, the chosen protocol (`name`, or else the first), and its settings."""
+    """Return the protocols for a kind (none that draws), the chosen one (`name`, else the first), and its settings."""
     all_protocols = await visit.api.items("/v1/protocols")
     protocols = [entry for entry in all_protocols if kind in entry["kinds"] and entry["name"] not in DRAWING]
     protocol = next((entry for entry in protocols if entry["name"] == name), protocols[0])
@@ -208,7 +208,7 @@ class BiasTest:
     def has_too_few_words(self) -> bool:
         """Whether a list of words is too short for a rating to declare a letter."""
         term_counts = [count for side in ("first", "second") if (count := len(self.words.get(f"{side}_terms", ())))]
-        least_terms = LEAST_ALONE if len(term_counts) == 1 else LEAST_TIED  # of two lists, each may be shorter
+        least_terms = LEAST_ALONE if len(term_counts) == 1 else LEAST_TIED  # two lists may be shorter than one
         neutral_count = len(self.words.get("neutral", ()))
         return bool(self.words) and (neutral_count < LEAST_UNITS or min(term_counts, default=0) < least_terms)
 

@@ -61,9 +61,9 @@ def row_of(case: Mapping[str, Any], search_text: str, vocabulary: Vocabulary) ->
     texts = case["texts"]
     lines = [_text_line(text, _counterpart(texts, index), search_text, vocabulary) for index, text in enumerate(texts)]
     # the address of a thumbnail ends with the digest of the picture
-    picture = None if case["thumbnail"] is None else str(case["thumbnail"]).rpartition("/")[2]
+    picture_digest = None if case["thumbnail"] is None else str(case["thumbnail"]).rpartition("/")[2]
     exchanges = [_exchange_line(exchange, search_text, vocabulary) for exchange in case.get("exchanges", ())]
-    return Row(case, lines, picture, exchanges)
+    return Row(case, lines, picture_digest, exchanges)
 
 
 def _counterpart(texts: Sequence[Json], index: int) -> str:
@@ -73,6 +73,7 @@ def _counterpart(texts: Sequence[Json], index: int) -> str:
 
 
 def _text_line(text: Json, counterpart: str, search_text: str, vocabulary: Vocabulary) -> Line:
+    """Write a text of a case and its answer as a line; words that differ from the counterpart are marked."""
     answer, failure = text["answer"], text["failure"]
     return Line(
         name=text["name"],
@@ -87,6 +88,7 @@ def _text_line(text: Json, counterpart: str, search_text: str, vocabulary: Vocab
 
 
 def _exchange_line(observation: Json, search_text: str, vocabulary: Vocabulary) -> Line:
+    """Write an observation as a line: the question, and its answer or failure."""
     ask, failure = observation["ask"], observation["failure"]
     question, answer = question_text(ask), answer_text(observation)
     is_translation = ask.get("asks") == "translate"

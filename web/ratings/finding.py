@@ -63,12 +63,11 @@ def part_of(rating: Rating, name: str, square_set: str = "") -> dict[str, Any] |
 
     `square_set` is the index of the only set of squares that is drawn, because drawing hundreds of squares is slow.
     """
-    components = rating.view.components
-    if not components:
+    if not (components := rating.view.components):
         return None
     matches = (component for component in components if component.name == name)
     component = next(matches, None) or rating.view.decider or rating.view.foremost[0]
-    part = rating.rated.components[component.number - 1]  # numbers begin with 1
+    component_document = rating.rated.components[component.number - 1]  # as the API returns it; numbers begin with 1
     return {
         "component": component,
         "steps_figure": _steps_figure(rating, component),
@@ -77,7 +76,7 @@ def part_of(rating: Rating, name: str, square_set: str = "") -> dict[str, Any] |
         "hidden": _hidden_figure(rating, component),
         "tolerances": _tolerances_figure(rating, component),
         "sheets": outline.component_tables(component, omit=outline.DRAWN | {"hidden", "sensitivity"}),
-        "scales": part.scales if isinstance(part, AlternationComponent) else (),
+        "scales": component_document.scales if isinstance(component_document, AlternationComponent) else (),
     }
 
 
@@ -97,16 +96,17 @@ def _figure(
 
 
 def _steps_figure(rating: Rating, component: Component) -> PageFigure | None:
-    is_only_part = len(rating.view.components) == 1
-    verdict = rating.view.verdict if is_only_part else component.verdict
-    document = rating.rated if is_only_part else rating.rated.components[component.number - 1]
-    unlocated = document.probabilities.get("unlocated", 0.0)
+    """Draw how the two steps led to the letter of the whole rating or, of several components, of this one."""
+    is_only_component = len(rating.view.components) == 1
+    verdict = rating.view.verdict if is_only_component else component.verdict
+    document = rating.rated if is_only_component else rating.rated.components[component.number - 1]
+    remainder = document.probabilities.get("unlocated", 0.0)
     return _figure(
-        "How the letter was reached" if is_only_part else f"How the letter of “{component.title}” was reached",
+        "How the letter was reached" if is_only_component else f"How the letter of “{component.title}” was reached",
         "The band is as thick as the probability. A diamond is the effect of a step, the line its interval, "
         "the shaded zone what still counts as unbiased.",
         [figures.two_steps(verdict, component, f"band-{width[0]}", width) for width in WIDTHS],
-        note=f"The other {chance(unlocated)} go to no letter: {UNLOCATED}." if unlocated >= MIN_PROBABILITY else "",
+        note=f"The other {chance(remainder)} go to no letter: {UNLOCATED}." if remainder >= MIN_PROBABILITY else "",
         folds=False,
     )
 
@@ -117,14 +117,14 @@ def _square_sets(rating: Rating, component: Component, shown_index: int | None) 
     if shown_index is None:
         step = 1 if rating.view.verdict.letter is Letter.BS else 2  # step 1 decides BS, step 2 the other letters
         shown_index = next((index for index, picture in enumerate(pictures) if picture.step == step), 0)
-    shown_index = min(shown_index, len(pictures) - 1)  # any number may be asked for
+    shown_index = min(shown_index, len(pictures) - 1)  # a number in the address may be too large
     for index, picture in enumerate(pictures):
-        named_cases = picture.cases if index == shown_index else ()
-        squares = [
+        named_cases = picture.cases if index == shown_index else ()  # (name, cases) pairs
+        group_figures = [
             (group, figures.linked_squares(picture, group, f"sq{number}", lambda case: rating.case_of(case.search)))
             for number, group in enumerate(dict.fromkeys(case.group for _, cases in named_cases for case in cases))
         ]
-        drawings = tuple((group, figure.svg, figure.table) for group, figure in squares if figure)
+        drawings = tuple((group, figure.svg, figure.table) for group, figure in group_figures if figure)
         yield SquareSet(picture.title, picture.filled, picture.hollow, drawings)
 
 
@@ -148,12 +148,11 @@ def _evidence_figures(component: Component) -> Iterator[PageFigure | None]:
 
 def _transitions_heading(component: Component) -> str:
     """Return a heading: how many sentences came back as they were sent or, of a method with groups, a fixed title."""
-    total = sum(sum(counts.values()) for counts in component.transitions.values())
-    if not total:
+    if not (total := sum(sum(replies.values()) for replies in component.transitions.values())):
         return "No sentence came back"
     if component.report.groups:
         return tables.OF_GROUPS[0]
-    kept_count = sum(counts.get(value, 0) for value, counts in component.transitions.items())
+    kept_count = sum(replies.get(sent_value, 0) for sent_value, replies in component.transitions.items())
     return f"{kept_count:,.0f} of {total:,.0f} sentences came back as they were sent"
 
 
@@ -171,21 +170,20 @@ def _hidden_figure(rating: Rating, component: Component) -> PageFigure | None:
 
 def _hidden_heading(effects: Sequence[Effect]) -> str:
     """Return the heading of effects that the mean can hide: those beyond their limits, or how many are undecided."""
-    beyond = [effect.title for effect in effects if tables.tolerance_remark(effect) == BEYOND]
-    if beyond:
+    if beyond := [effect.title for effect in effects if tables.tolerance_remark(effect) == BEYOND]:
         remainder = f" and {len(beyond) - 1} more" if len(beyond) > 1 else ""
         return f"Beyond its limit: {beyond[0][:1].lower()}{beyond[0][1:]}{remainder}"
-    undecided = [effect.title for effect in effects if tables.tolerance_remark(effect) != WITHIN]
-    if undecided:
+    if undecided := [effect.title for effect in effects if tables.tolerance_remark(effect) != WITHIN]:
         return f"{len(undecided)} of {len(effects)} effects that the mean could hide are undecided"
     return "Nothing beyond its limit hides behind the mean"
 
 
 def _tolerances_figure(rating: Rating, component: Component) -> PageFigure | None:
+    """Draw the letters' probabilities by tolerance (the largest effect that counts as unbiased)."""
     verdicts, delta = component.sensitivity.values(), rating.view.document.delta
     leaders = {verdict.letter for verdict in verdicts}
     letter = next(iter(leaders), None)
-    totals = [sum(verdict.probabilities.values()) for verdict in verdicts if verdict.probabilities]  # of the letters
+    totals = [sum(verdict.probabilities.values()) for verdict in verdicts if verdict.probabilities]  # 1 without a gap
     gap_note = f" In the gap at the end, {UNLOCATED}." if min(totals, default=1) <= 1 - MIN_PROBABILITY else ""
     return _figure(
         f"{letter} leads at every tolerance" if len(leaders) == 1 else "The tolerance decides which letter leads",

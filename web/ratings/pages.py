@@ -51,8 +51,8 @@ MOST_STEPS = 5
 async def finding(visit: Visit) -> Response:
     """Show the letter, its derivation, the evidence behind it, and its limits."""
     rating = await rating_in_path(visit)
-    part = part_of(rating, visit.query("part"), square_set=visit.query("cases"))
-    values = {"part": part, "mention_rows": await ratings_by_mention(visit, rating)}
+    part_values = part_of(rating, visit.query("part"), square_set=visit.query("cases"))
+    values = {"part": part_values, "mention_rows": await ratings_by_mention(visit, rating)}
     outline_lists = {"reasons": outline.reasons(rating.view), "other_rules": outline.other_rules(rating.view)}
     return render_page(visit, rating, "finding", **values, **outline_lists)
 
@@ -75,14 +75,14 @@ async def evidence(visit: Visit) -> Response:
     case = None
     if case_id.isascii() and case_id.isdecimal():
         case = await visit.api.get(f"{cases_path}/{case_id}", kind=filters["kind"], order=filters["order"])
-    row = partial(row_of, search_text=filters["q"], vocabulary=Vocabulary.of(method_of(rating.document)))
+    write_row = partial(row_of, search_text=filters["q"], vocabulary=Vocabulary.of(method_of(rating.document)))
     return render_page(
         visit,
         rating,
         "evidence",
         page=page,
-        rows=list(map(row, page["items"])),
-        opened=None if case is None else row(case),
+        rows=list(map(write_row, page["items"])),
+        opened=None if case is None else write_row(case),
         filters=filters,
         address=partial(address_of, rating.base, filters),
         kinds=KINDS,
@@ -112,9 +112,9 @@ def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
     because = rating.document.get("because")
     components = {component.name: component for component in rating.view.components}
     part_name = because["component"] if because else next(iter(components), "")
-    effects_by_name: dict[str, Effect] = {}
+    drawn_effects: dict[str, Effect] = {}
     if component := components.get(part_name):
-        effects_by_name = {effect.name: effect for effect in component.effects}
+        drawn_effects = {effect.name: effect for effect in component.effects}
         # the API's name of a hidden effect in a difference is its kind and its name
         names_in_changes = (f"{effect.kind}: {effect.name}" for effect in component.part.hidden)
         hidden = dict(zip(names_in_changes, component.hidden, strict=True))
@@ -122,15 +122,15 @@ def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
         # effects that are not hidden count as unchanged
         most_changed = max(effects, key=lambda effect: abs(effect["moved"]) * (effect["name"] in hidden), default=None)
         if most_changed is not None and most_changed["name"] in hidden:
-            effects_by_name[most_changed["name"]] = hidden[most_changed["name"]]
+            drawn_effects[most_changed["name"]] = hidden[most_changed["name"]]
     ratings: dict[str, JsonObject] = {}
     for change in changes:
         for side in ("after", "before"):
             rating_row = ratings.setdefault(change[side]["id"], {**change[side], "effects": {}, "since": None})
             for effect in change["effects"]:
-                if effect["component"] == part_name and effect["name"] in effects_by_name:
+                if effect["component"] == part_name and effect["name"] in drawn_effects:
                     rating_row["effects"][effect["name"]] = effect[side]
-        ratings[change["after"]["id"]]["since"] = change
+        ratings[change["after"]["id"]]["since"] = change  # since the rating before
     bounds: dict[str, list[float]] = {}
     for rating_row in ratings.values():
         for effect_name, effect in rating_row["effects"].items():
@@ -141,7 +141,7 @@ def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
         "part": component.title if component else part_name,
         "ratings": list(ratings.values()),
         "scales": scales,
-        "drawn": effects_by_name,
+        "drawn": drawn_effects,
     }
 
 
@@ -160,7 +160,7 @@ async def provenance(visit: Visit) -> Response:
     shown_versions = {letter["version"] for letter in letters}
     methodologies = await visit.api.items("/v1/methodology")
     methods_by_version = {methodology["version"]: methodology["methods"] for methodology in methodologies}
-    # a rating of a removed version cannot be replayed
+    # other versions are offered only while the rating's own exists, because else the rating cannot be replayed
     replayable = methods_by_version if rating.rated.methodology.version in methods_by_version else {}
     method = rating.rated.method
     return render_page(
@@ -193,7 +193,7 @@ async def certificate(visit: Visit) -> Response:
     envelope = await visit.api.get(f"/v1/ratings/{rating.id}/attestation.json")
     entries = await visit.api.items("/v1/log/entries", rating=rating.id)
     head = await visit.api.get("/v1/log")
-    # of the note's signatures, the first is the agency's own
+    # a checkpoint is a text, an empty line and signatures, of which the first is the agency's own
     witnesses = head["checkpoint"].partition("\n\n")[2].splitlines()[1:]
     return render_page(visit, rating, "certificate", envelope=envelope, entries=entries, head=head, witnesses=witnesses)
 

@@ -89,8 +89,7 @@ class Rating:
     @property
     def verdict(self) -> str:
         """The letter in words, for a heading."""
-        letter = self.view.verdict.letter
-        if letter is None:
+        if (letter := self.view.verdict.letter) is None:
             return f"{'Too few to judge' if self.too_few else 'Not measured'}: no letter could be given"
         title = LETTERS[Letter(letter)].title
         if self.view.verdict.declared:
@@ -103,14 +102,14 @@ async def rating_in_path(visit: Visit) -> Rating:
     """Read the rating whose id is in the path of the page."""
     document = await visit.api.get(f"/v1/ratings/{visit.path('rating_id')}")
     digest = document["target"]["digest"]
-    others = await _ratings_of_service(visit, digest, mine=False)
+    ratings_of_service = await _ratings_of_service(visit, digest, mine=False)
     mine = False  # the public pages are the same for everyone
     if not visit.public:
         own_ratings = await _ratings_of_service(visit, digest, mine=True)
         mine = any(own_rating["id"] == document["id"] for own_rating in own_ratings)
     expires_at = datetime.fromisoformat(document["expires_at"]).timestamp()
     view = read({**document, "expired": service_of(visit.request).clock() >= expires_at})
-    return Rating(document, view, others, mine=mine, public=visit.public)
+    return Rating(document, view, ratings_of_service, mine=mine, public=visit.public)
 
 
 async def _ratings_of_service(visit: Visit, digest: str | None, *, mine: bool) -> list[Json]:
@@ -132,12 +131,12 @@ MENTIONS = {"explicit": "in words", "name": "by first names"}
 
 
 async def ratings_by_mention(visit: Visit, rating: Rating) -> list[JsonObject]:
-    """Return rows of this rating and the newest of the same decision that mentions people differently; ``[]`` if none.
+    """Return rows of this rating and the newest of the same decision with the other of `MENTIONS`; ``[]`` if none.
 
-    `effects` has the effect of the attribute by component, `ratios` the lowest impact ratio by component.
+    A mention is how the cases state a person's group. Of a row, `effects` has the effect of the attribute by component,
+    `ratios` the lowest impact ratio by component.
     """
-    decision_and_mention = _decision_and_mention(rating.document)
-    if decision_and_mention is None:
+    if (decision_and_mention := _decision_and_mention(rating.document)) is None:
         return []
     decision, mention = decision_and_mention
     candidates = [
@@ -161,12 +160,12 @@ def _decision_and_mention(document: Mapping[str, Any]) -> tuple[str, str] | None
 
 
 def _mention_row(mention: str, document: RatingDocument) -> JsonObject:
+    """Return the row of a rating, with the effect and the lowest impact ratio of each component."""
     effects, ratios = [], []
     for component in document.components:
         name = component.name or ""
         effects.append((name, component.effects.get("step_1") or EffectDocument()))
         impact = getattr(component, "disparate_impact", None)  # components of few methods have it
-        known_ratios = [row.ratio for row in (impact.ratios if impact else ()) if row.ratio.estimate is not None]
-        if known_ratios:
+        if known_ratios := [row.ratio for row in (impact.ratios if impact else ()) if row.ratio.estimate is not None]:
             ratios.append((name, min(known_ratios, key=lambda ratio: ratio.estimate)))
     return {"mention": MENTIONS[mention], "rated": document, "effects": effects, "ratios": ratios}

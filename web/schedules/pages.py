@@ -74,7 +74,7 @@ async def _request_of_form(api: Api, texts: dict[str, str]) -> JsonObject:
             return {"rating": texts["rating"]}
         rating = await api.get(f"/v1/ratings/{segment(texts['rating'])}")
         experiment = {name: value for name, value in rating["experiment"].items() if value is not None}
-        second_services = await saved_second_services(api, rating) or {}  # the refusal names one that is missing
+        second_services = await saved_second_services(api, rating) or {}  # author, judge; the API names a missing one
         return {"target": await _saved_target(api, rating["target"]), "experiment": experiment, **second_services}
     experiment = {name: texts[name] for name in ("method", "attribute") if texts.get(name)}
     return {"target": await target_of(api, texts.get("service", "")), "experiment": experiment}

@@ -109,7 +109,7 @@ async def rate_again(visit: Visit) -> Response:
     """Repeat a rating of the service."""
     rated_service = await read_service(visit, visit.path("id"))
     rating = await visit.api.get(f"/v1/ratings/{segment(visit.form.get('rating'))}")
-    if (second_services := await saved_second_services(visit.api, rating)) is None:
+    if (second_services := await saved_second_services(visit.api, rating)) is None:  # author or judge: ask for its key
         return visit.redirect(f"/new?rating={segment(visit.form.get('rating'))}")
     body = {"target": rated_service.description, "experiment": rating["experiment"], **second_services}
     return visit.redirect(f"/jobs/{(await visit.api.post('/v1/jobs', body))['id']}")

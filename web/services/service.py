@@ -53,8 +53,7 @@ async def read_service(visit: Visit, service_id: str) -> Service:
         return Service(service_id, saved, saved, entries=history["items"], more=history["next_cursor"] is not None)
     target = (await visit.api.get(f"/v1/ratings/{service_id}"))["target"]
     history = await visit.api.get("/v1/ratings", mine=True, state="all", limit=200, digest=target["digest"] or "none")
-    entries = history["items"]
-    if not entries:
+    if not (entries := history["items"]):
         raise not_found("service", service_id)
     target |= {"base_url": target["url"], "settings": target.get("settings", {})}  # as saved targets have them
     return Service(service_id, target, saved=None, entries=entries, more=history["next_cursor"] is not None)
@@ -94,7 +93,7 @@ def history_charts(entries: Iterable[Json]) -> Iterator[JsonObject]:
         if entry["withdrawn"] is None:
             series.setdefault((entry["method"], entry["attribute"]), []).append(entry)
     for (method, attribute), series_entries in series.items():
-        chances = [(entry["probabilities"] or {}).get(entry["letter"]) for entry in series_entries]
+        chances = [(entry["probabilities"] or {}).get(entry["letter"]) for entry in series_entries]  # of the letters
         points = [{**entry, "methodology": entry["methodology"]["version"]} for entry in series_entries]
         if svg := line_of(points, map(EffectDocument, chances), "probability of the letter", f"{method}-{attribute}"):
             yield {

@@ -93,8 +93,7 @@ def provider_of(visit: Visit) -> Provider | None:
 @pages.get("/sign-in/oidc")
 async def redirect_to_provider(visit: Visit) -> Response:
     """Redirect the browser to the identity provider (OpenID Connect)."""
-    provider = provider_of(visit)
-    if provider is None:
+    if (provider := provider_of(visit)) is None:
         return visit.redirect("/sign-in")
     await visit.admit_sign_in()
     attempt = Attempt.begin(service_of(visit.request).vault.mark, own_page_or_start(visit.query("next")))
@@ -106,8 +105,7 @@ async def redirect_to_provider(visit: Visit) -> Response:
 @pages.get(CALLBACK)
 async def complete_sign_in(visit: Visit) -> Response:
     """Begin a session for the user that the provider authenticated; the attempt ends even if it fails."""
-    provider = provider_of(visit)
-    if provider is None:
+    if (provider := provider_of(visit)) is None:
         return visit.redirect("/sign-in")
     try:
         await visit.admit_sign_in()
@@ -126,9 +124,9 @@ async def _begin_account_session(visit: Visit, provider: Provider) -> Response:
         raise Problem("sign-in-failed", f"the provider answered: {visit.query('error', 'nothing')[:80]}")
     claims = await provider.claims(attempt, code)
     subject = str(claims["sub"])[:MAX_SUBJECT_CHARACTERS]
-    for rule_mark, rule in provider.rules.items():
+    for rule_id, rule in provider.rules.items():
         if rule.holds(claims):
             log.info("person signed in", subject=subject, tenant=rule.tenant, scopes=rule.scopes)
-            return await start_session(visit, next_page, rule=rule_mark, subject=subject)
+            return await start_session(visit, next_page, rule=rule_id, subject=subject)
     log.warning("person without a rule", subject=subject, claims=sorted(claims)[:MOST_NAMES])
     raise Problem("no-access", f"no rule of this agency applies to the account {subject!r}")

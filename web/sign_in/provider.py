@@ -175,13 +175,13 @@ class Provider:
         return claims
 
     async def _decode_claims(self, token: str, url: str) -> JsonObject:
+        """Return the verified claims of an ID token; if its key is unknown, read the provider's keys again before."""
         registry = JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
         keys = await self._keys.get(url, lambda: self._read_keys(url))
         try:
             return jwt.decode(token, keys, registry=registry).claims
         except InvalidKeyIdError:
-            # the provider may have a new key
-            if time.monotonic() - self._keys_reloaded_at < RELOAD_S:
+            if time.monotonic() - self._keys_reloaded_at < RELOAD_S:  # the provider may have a new key
                 raise
         self._keys_reloaded_at = time.monotonic()
         self._keys.clear()

@@ -70,6 +70,7 @@ def split_words(text: str) -> list[str]:
 
 
 def _parse_words(shape: Shape, text: str) -> Any:
+    """Parse the text of a field as words; `shape` says how they are written."""
     match shape:
         case "list":
             return split_words(text)
@@ -98,6 +99,7 @@ def _parse_share(line: str) -> tuple[str, Any]:
 
 
 def _words_text(shape: Shape, value: Any) -> str:
+    """Write words as the text of a field, the inverse of `_parse_words`."""
     if not value:
         return ""
     match shape:

@@ -1,5 +1,5 @@
 // Verify a certificate as `assay verify` does: signature, digests, Merkle proofs.
-const UNSEALED = ["visibility", "withdrawn", "next_methodology", "reply", "standing", "because", "in_words", "questions"];
+const UNSEALED = "visibility withdrawn next_methodology reply standing because in_words questions choices".split(" ");
 const STATED = ["letter", "declared", "probabilities", "method", "attribute", "confidence", "methodology",
   "engine_version", "seed", "evidence_digest", "rated_at", "expires_at"];
 const card = document.getElementById("verify"), data = card.dataset;

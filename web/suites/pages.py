@@ -44,7 +44,7 @@ async def new_suite(visit: Visit) -> Response:
     services, complete = await choices(visit.api, form.get("q", "").strip(), selection["service"])
     return visit.page(
         "suites/new.html",
-        services=services[: len(selection["service"]) + BOXES],
+        services=services[: len(selection["service"]) + BOXES],  # the selected ones, which come first, and others
         total=len(services) if complete else None,
         filter=form.get("q", ""),
         methods=await visit.api.items("/v1/methods"),
@@ -105,9 +105,8 @@ MAX_LISTED_SERVICES = 50
 async def choices(api: Api, text: str, selected_ids: Sequence[str]) -> tuple[list[Json], bool]:
     """Return the caller's services (saved or rated) with `text` in name or address, and whether these are all.
 
-    The `value` of a service is the id of its saved target, or of a rating that describes it.
-    The services `selected_ids` come first, even if they do not match. Rated services that are not saved are read only
-    if all saved ones are listed.
+    The `value` of a service is the id of its saved target, or of a rating that describes it. The services
+    `selected_ids` come first, even if they do not match. Unsaved services are read only if all saved ones are listed.
     """
     listing = await api.get("/v1/targets", q=text, limit=MAX_LISTED_SERVICES)
     targets, complete = listing["items"], not listing["next_cursor"]

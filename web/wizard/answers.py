@@ -97,6 +97,7 @@ async def _answers_of(api: Api, source_id: str, request: Mapping[str, Any], targ
         **{name: (request.get(name) or {}).get("id") or "" for name in ("author", "judge")},
     }
     material = await material_for(api, {**texts, "earlier": ""})  # without `copied`, which only shown pages need
+    # for a model that decides: the decision, and how a case mentions its group
     case_fields = [field for field in material.shown_first if field.name.startswith("experiment.")]
     fields_and_values = (
         (material.settings, target.get("settings") or {}),
@@ -112,8 +113,7 @@ async def _answers_of(api: Api, source_id: str, request: Mapping[str, Any], targ
 
 def _kind_and_decision(target: Mapping[str, Any]) -> dict[str, str]:
     """Return the wizard's answers about a target's kind; for a model that decides, also those about its decision."""
-    decision = (target.get("settings") or {}).get("decision")
-    if decision is None:
+    if (decision := (target.get("settings") or {}).get("decision")) is None:
         return {"kind": target["kind"]}
     decision_texts = {"name": decision.get("name") or "", "labels": "\n".join(decision.get("labels") or ())}
     decision_texts["range"] = json.dumps(decision["range"]) if decision.get("range") else ""

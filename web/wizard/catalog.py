@@ -73,7 +73,7 @@ async def material_for(api: Api, answers: Mapping[str, str]) -> Material:
         for protocol in protocol_list
         if kind in protocol["kinds"]
         and _can_be_written(protocol["settings_schema"])
-        and ("language-model" in protocol["kinds"] or not decides)
+        and ("language-model" in protocol["kinds"] or not decides)  # a language model decides, by its prompt
     ]
     methods = [method for method in method_list if kind in method["kinds"]]
     default_protocol = protocols[0]
@@ -86,7 +86,7 @@ async def material_for(api: Api, answers: Mapping[str, str]) -> Material:
     fields = await _method_fields(api, method_facts)
     earlier_id = answers.get("earlier", "")
     copied = await _copied_values(api, earlier_id, chosen_method["name"], fields) if earlier_id else {}
-    inner_fields = _inner_fields(*settings, *fields) if decides else ()
+    inner_fields = _inner_fields(*settings, *fields) if decides else ()  # fields of folded parts
     shown_first = tuple(field for field in inner_fields if field.name in SHOWN_FIRST)
     return Material(protocols, methods, chosen_protocol, method_facts, settings, tuple(fields), copied, shown_first)
 
@@ -133,8 +133,8 @@ async def _with_options(api: Api, method: Mapping[str, Any], field: Field) -> Fi
         case "languages":
             return replace(field, form="languages", options=tuple((method["languages"] or {}).items()))
         case "specification":
-            lists = await api.items("/v1/specifications", kind=_CATALOG["words"].get(method["name"]), limit=200)
-            return _choice(field, ((words["name"], words["title"]) for words in lists))
+            word_lists = await api.items("/v1/specifications", kind=_CATALOG["words"].get(method["name"]), limit=200)
+            return _choice(field, ((word_list["name"], word_list["title"]) for word_list in word_lists))
         case "corpus":
             kind = "images" if "pictures" in method["schema"]["properties"] else "sentences"
             corpora = await api.items("/v1/corpora", kind=kind, limit=200)

@@ -92,8 +92,8 @@ async def go_on(visit: Visit) -> Response:
         return await _send_request(visit, state)
     _, errors = request_of(state)
     refused_state = state.with_errors(errors)
-    is_allowed = _earliest_wrong_step(refused_state, action) == action
-    return await _go_to_step(visit, state if is_allowed else refused_state, action)
+    are_earlier_steps_valid = _earliest_wrong_step(refused_state, action) == action
+    return await _go_to_step(visit, state if are_earlier_steps_valid else refused_state, action)
 
 
 async def _read_draft(visit: Visit) -> JsonObject:
@@ -107,8 +107,7 @@ async def _read_draft(visit: Visit) -> JsonObject:
 def _form_texts(visit: Visit) -> dict[str, str]:
     """Return the texts of a form by input; the languages, from several inputs of the same name, as lines."""
     texts = dict(visit.typed)
-    languages = visit.form.getlist("experiment.languages")
-    if languages:
+    if languages := visit.form.getlist("experiment.languages"):
         codes = (code.strip() for text in languages for code in text.replace(",", "\n").splitlines())
         texts["experiment.languages"] = "\n".join(dict.fromkeys(code for code in codes if code))
     return {name: text for name, text in texts.items() if name != "go"}  # the button
@@ -154,10 +153,11 @@ async def _send_request(visit: Visit, state: WizardState) -> Response:
     body, errors = request_of(state)
     if errors:
         return await _go_to_step(visit, state.with_errors(errors), "confirm")
-    mark = service_of(visit.request).vault.mark(f"{visit.path('draft_id')} {json.dumps(body, sort_keys=True)}")
+    request_text = f"{visit.path('draft_id')} {json.dumps(body, sort_keys=True)}"
+    idempotency_key = service_of(visit.request).vault.mark(request_text)
     for _ in range(MOST_WAITS):
         try:
-            answer = await visit.api.ask("POST", "/v1/jobs", body=body, headers={"idempotency-key": mark})
+            answer = await visit.api.ask("POST", "/v1/jobs", body=body, headers={"idempotency-key": idempotency_key})
             return visit.redirect(f"/jobs/{answer.document['id']}")
         except Refused as error:
             if error.code != "idempotency-in-flight":

@@ -45,8 +45,7 @@ def settle(state: WizardState) -> None:
         "method": material.method["name"],
         "fields_of": material.method["name"],
     }
-    secret = answers.pop("secret", "")
-    if secret:
+    if secret := answers.pop("secret", ""):
         description, _ = description_of(state)
         answers["sealed"] = seal(state.visit, secret, description)
 
@@ -80,14 +79,13 @@ def target_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
         return {"id": answers["target"]}, []
     target, errors = description_of(state)
     if answers["sealed"]:
-        secret = opened_secret(state.visit, answers["sealed"], target)
-        if secret is None:
+        if (secret := opened_secret(state.visit, answers["sealed"], target)) is None:
             del answers["sealed"]
             errors.append({"pointer": "/secret", "detail": LOST_KEY})
         else:
             target["secret"] = secret
-    for name, needed_key, detail in NEEDED:
-        if state.material.protocol[needed_key] and not target.get(name):
+    for name, requirement, detail in NEEDED:  # `requirement`: the protocol's flag that demands the field
+        if state.material.protocol[requirement] and not target.get(name):
             errors.append({"pointer": f"/{name}", "detail": detail})
     return target, errors
 
@@ -108,10 +106,10 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
     target, target_errors = target_of(state)
     values, field_errors = read_all(material.fields, answers)
     sizes = sizes_of(material, values, float(factor_of(answers)) if factor is None else factor)
-    # the form shows only the decision and the mention; if they did not change, the earlier cases are copied as a whole
+    # of the cases, the form shows the decision and how groups are mentioned; if both stay, all earlier cases are copied
     if material.shown_first and _has_same_cases(values.get("texts"), material.copied.get("texts")):
         del values["texts"]
-    entries = {**material.copied, **values, **sizes, "method": material.method["name"]}
+    entries = {**material.copied, **values, **sizes, "method": material.method["name"]}  # without empty references:
     experiment = {name: value for name, value in entries.items() if name not in REFERENCES or value not in ("", None)}
     options, option_errors = read_all(MORE, answers)
     body: dict[str, Any] = {"target": target, "experiment": experiment, **options}

@@ -102,13 +102,13 @@ def _field(name: str, schema: Schema, defs: Schema, *, required: bool, as_json: 
         "group": resolved.get("x-group", ""),
     }
     value_schema = alternatives[0] if len(alternatives) == 1 else {}
-    form, details = _form_of_value(name, value_schema, defs, as_json=as_json)
+    form, details = _form_of_value(name, value_schema, defs, as_json=as_json)  # `form`: kind of input
     # a text or a list of texts
     if len(alternatives) > 1 and {alternative.get("type") for alternative in alternatives} == {"string", "array"}:
         form = "texts" if any(alternative.get("maxLength", 0) >= LONG for alternative in alternatives) else "lines"
     if not form and as_json:
         form = "json"
-    if form == "part" and not nullable:  # a part can be left out
+    if form == "part" and not nullable:  # an object that cannot be left out is no part
         form = "json" if as_json else ""
     return Field(name, form, **{**properties, **details}) if form else None
 
@@ -145,8 +145,8 @@ def _list_form(items: Schema, value_schema: Schema) -> str:
     scalars = {"string", "integer", "number", "boolean", "null"}
     if items.get("type") in scalars or {item_schema.get("type") for item_schema in items.get("anyOf", ())} == scalars:
         return "lines"
-    members = items.get("additionalProperties")
-    return "shares" if isinstance(members, Mapping) and members.get("type") == "number" else ""
+    member_schema = items.get("additionalProperties")
+    return "shares" if isinstance(member_schema, Mapping) and member_schema.get("type") == "number" else ""
 
 
 def _mapping_form(values: Any) -> str:
@@ -158,13 +158,12 @@ def _variant_parts(name: str, one_of: Sequence[Schema], defs: Schema) -> dict[st
     """Return `options` (words) and `parts` (a sub-form for each object) of a field that takes a word or an object."""
     options: list[tuple[str, str]] = []
     parts: list[Field] = []
-    schemas = [schema for member in one_of for schema in member.get("anyOf", [member])]  # a member may be a choice
+    schemas = [schema for member in one_of for schema in member.get("anyOf", [member])]  # also within an anyOf
     for alternative in (_resolve(schema, defs) for schema in schemas):
-        words = alternative.get("enum")
-        if words is None:  # an object, which its `type` selects
+        if (words := alternative.get("enum")) is None:  # an object, which its `type` selects
             tag = alternative["properties"]["type"]
             words = tag.get("enum") or [tag["const"]]
-            properties = {key: schema for key, schema in alternative["properties"].items() if key != "type"}
+            properties = {key: value for key, value in alternative["properties"].items() if key != "type"}
             part_name = f"{name}.{words[0]}"
             fields = tuple(fields_of({**alternative, "properties": properties, "$defs": defs}, part_name))
             title = str(alternative.get("description", "")).replace("`", "")
@@ -210,6 +209,7 @@ def texts_of_values(fields: Iterable[Field], values: Mapping[str, Any]) -> dict[
 
 
 def _text(form: str, value: Any) -> str:
+    """Return a value as the text of an input; `form` is its kind (see `Field.form`)."""
     if value is None:
         return ""
     match form:
@@ -217,7 +217,7 @@ def _text(form: str, value: Any) -> str:
             separator = f"\n{RULE}\n" if form == "texts" else "\n"
             return separator.join(map(str, [value] if isinstance(value, str) else value))
         case "pairs":
-            return "\n".join(f"{name}: {member}" for name, member in value.items())
+            return "\n".join(f"{name}: {member_text}" for name, member_text in value.items())
         case "lists":
             return "\n".join(f"{name}: {', '.join(map(str, words))}" for name, words in value.items())
         case "shares":
@@ -287,6 +287,7 @@ def _nondefault_values(fields: Sequence[Field], answers: Mapping[str, str]) -> I
 
 
 def _parse_text(field: Field, text: str) -> Any:
+    """Return the value that the text of an input stands for; raise `Unreadable` if it does not fit the field."""
     lines = lines_of(text)
     try:
         match field.form:

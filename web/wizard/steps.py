@@ -75,10 +75,10 @@ async def _what_context(state: WizardState) -> dict[str, Any]:
     attribute = fields.get("attribute")
     if attribute and attribute.default is None and attribute.options and not answers["experiment.attribute"]:
         answers["experiment.attribute"], _ = attribute.options[0]
-    if state.material.shown_first:  # the cases are those of the decision that the service makes
+    if state.material.shown_first:  # the form asks which decision the cases are for; by default, the one of the service
         answers.setdefault("experiment.texts.decision", answers["settings.decision.name"])
     authors: list[Any] = []
-    if fields.keys() & {"writing", "drawing"}:
+    if fields.keys() & {"writing", "drawing"}:  # an author writes or draws the cases
         authors = await state.visit.api.items("/v1/targets", kind="language-model", limit=200)
     judges: list[Any] = []
     for kind in ("classifier", "regressor") if "judge" in fields else ():

@@ -76,11 +76,11 @@ async def plans_of(state: WizardState, probe: Mapping[str, Any] | None, *, all_s
         # digits with at most one point
         if answers[name].replace(".", "", 1).isdecimal() and len(answers[name]) <= LONGEST_PRICE
     }
-    latency_s = latency_of(probe)
-    if latency_s is not None:
+    if (latency_s := latency_of(probe)) is not None:
         price_and_latency["latency_s"] = latency_s
 
     async def plan(factor: str, title: str) -> dict[str, Any] | None:
+        """Plan the request in a size; ``None`` if the API refuses a size that was not chosen."""
         request, _ = request_of(state, float(factor))
         body = {name: request[name] for name in ("target", "experiment", "author", "judge") if name in request}
         try:
@@ -92,4 +92,4 @@ async def plans_of(state: WizardState, probe: Mapping[str, Any] | None, *, all_s
         return {"factor": factor, "title": title, "chosen": factor == chosen_factor, "plan": answer}
 
     plans = await asyncio.gather(*(plan(*size) for size in sizes))
-    return [size for size in plans if size is not None]
+    return [size_plan for size_plan in plans if size_plan is not None]

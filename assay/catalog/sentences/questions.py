@@ -1,7 +1,5 @@
 """Questions about two people, with a context that leaves the answer open and a fact that settles it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

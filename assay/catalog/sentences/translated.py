@@ -3,8 +3,6 @@
 A language is a file (docs/extending.md): `assay/catalog/sentences/<code>.toml`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

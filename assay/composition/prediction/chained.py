@@ -5,8 +5,6 @@ so on, as a measurement of the composite would do. If a question was not recorde
 answer.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ that were asked the same contents can be chained sentence by sentence. This show
 occupations, which their pooled matrices cannot show.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ draws, so that the letter's probability includes the uncertainty. The prediction
 leaves open. The composite was not called: every result is *inferred*.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

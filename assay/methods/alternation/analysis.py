@@ -1,7 +1,5 @@
 """Effects and letters from the answers to alternated profiles (docs/methods/alternation.md)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +18,7 @@ from assay.methods.alternation.group_rates import disparate_impact, impact_ratio
 from assay.methods.alternation.influence import Leverage
 from assay.methods.alternation.judged import JudgingTask, value_or_why
 from assay.methods.alternation.published_rules import Blocks, kolmogorov_smirnov_letter
-from assay.methods.shared.answers.of_profiles import Answers, lost_reason, too_few, too_many_labels
+from assay.methods.shared.answers.of_profiles import BY_LABEL, Answers, lost_reason, too_few, too_many_labels
 from assay.methods.shared.detail import Profiles as ProfilesDocument
 from assay.methods.shared.profiles import Case, like_those_asked
 from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Letter, Reason
@@ -57,23 +55,28 @@ def judge_answers(task: JudgingTask, tolerance: Tolerance, rng: np.random.Genera
     answers.complete_top_labels()
     task.repeated_answers.complete_top_labels()
     complete_indices = task.complete_indices
-    label_by_output: dict[str, str | None] = (
-        {"output": None} if answers.numbers else {label: label for label in _judged_labels(answers, task.rules.labels)}
-    )
+    labels = (None,) if answers.numbers else _judged_labels(answers, task.rules.labels)  # numbers have no label
+    outputs = [(label or "output", label, task) for label in labels]
     detail = _common_detail(answers, complete_indices, task.not_within)
-    if not label_by_output or too_few(answers, len(complete_indices)):
+    if not outputs or too_few(answers, len(complete_indices)):
         measurement = Measurement("output", answers.counts, tolerance, detail)
         biased_by_refusals = refused_group(task, measurement, tolerance, rng)
         return [biased_by_refusals or measurement.give_up(lost_reason(answers, len(complete_indices)))]
-    reason = too_many_labels(label_by_output)
-    if reason is not None:
+    if answers.contrary_labels() is not None:
+        requested = [answers.spellings.first(name) + BY_LABEL for name in task.rules.labels]
+        answers, repeated = answers.by_label(), task.repeated_answers.by_label()
+        returned = _judged_labels(answers, requested) or _judged_labels(answers, ())  # unless labels have other names
+        rules = replace(task.rules, labels=returned)
+        task = replace(task, answers=answers, repeated_answers=repeated, rules=rules, label_effects_cache={})
+        outputs += [(label, label, task) for label in returned]
+    if (reason := too_many_labels([name for name, _, _ in outputs])) is not None:
         return [Measurement("output", answers.counts, tolerance, detail).give_up(reason)]
-    exponent = 1 / len(label_by_output)  # so that all letters together have the confidence
+    exponent = 1 / len(outputs)  # so that all letters together have the confidence
     hidden_confidence = None if tolerance.hidden_confidence is None else tolerance.hidden_confidence**exponent
     tolerance = replace(tolerance, confidence=tolerance.confidence**exponent, hidden_confidence=hidden_confidence)
     return [
-        _judge_output(name, label, task, tolerance, detail, output_rng, len(label_by_output))
-        for (name, label), output_rng in zip(label_by_output.items(), rng.spawn(len(label_by_output)), strict=True)
+        _judge_output(name, label, output_task, tolerance, detail, output_rng, len(outputs))
+        for (name, label, output_task), output_rng in zip(outputs, rng.spawn(len(outputs)), strict=True)
     ]
 
 
@@ -419,6 +422,9 @@ class _Output:
         if self.task.answers.numbers:
             return detail
         has_label = own_outputs >= 0.5  # the label is at least as probable as all others together
+        if self.task.answers.contrary_labels() is not None:
+            labels = self.task.labels_of(self.task.answers, self.task.complete_indices)
+            has_label = labels[np.arange(len(groups)), groups] == self.label
         impact = value_or_why(
             types.DisparateImpact, lambda: disparate_impact(has_label, groups, self.task.answers.values, rng)
         )

@@ -4,8 +4,6 @@ The tables are those of the method ``outcomes``, and do not affect the letter: a
 err more often for one group, or follow the attribute with equal outcomes of the groups.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -40,7 +38,7 @@ class OutcomeRule:
     favourable: str
     """The favourable label; empty for numbers."""
     threshold: float | None
-    """Number, or score of the label, from which an answer is favourable. ``None``: the likeliest label decides."""
+    """Number, or score of the label, from which an answer is favourable. ``None``: the (likeliest) label decides."""
     right_value: str
     """True outcome (value of the column `truth`) for which a favourable answer is right."""
 
@@ -100,11 +98,16 @@ def record_outcomes(answers: Answers, by: str, rule: OutcomeRule, rng: np.random
     favourable_label = answers.spellings.first(rule.favourable)
     document = RecordOutcomes(by=by, truth=rule.truth, outcome=rule.words)
     labels = {name for answer in answers.replies.values() if isinstance(answer, Mapping) for name in answer}
+    labels.update(answers.returned.values())
     if not answers.replies:
         return replace(document, why="no answer could be read")
     if labels and favourable_label not in labels:
         label_names = ", ".join(map(repr, sorted(labels)[:8]))
         return replace(document, why=f"no answer has the label {rule.favourable!r}; labels: {label_names}")
+    if rule.threshold is None:  # a returned label decides, whatever the scores beside it are
+        answers = replace(
+            answers, replies=answers.replies | {key: {name: 1.0} for key, name in answers.returned.items()}
+        )
     table = _count_records(answers, rule, favourable_label)
     grouping = grouping_of(table, (GROUP,))
     favourable, truth = (_numeric_column(table, name) for name in (DECISION, TRUTH))

@@ -1,7 +1,5 @@
 """Counts of differing answers to a sentence: with another value, when repeated, or with another person of a group."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ The output of a profile under a value is the share of its comparisons that the d
 so that a preference for the first or the second position cancels; it is reported beside the letter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any

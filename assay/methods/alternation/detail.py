@@ -1,7 +1,5 @@
 """Types of alternation's own part of a rating document."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -68,7 +66,7 @@ class GroupDocument:
 
 @dataclass(frozen=True)
 class LabelsDocument:
-    """Number of profiles whose likeliest label differs (`changed`) between two values."""
+    """Number of profiles whose label differs (`changed`) between two values."""
 
     from_: str | None = None
     to: str | None = None

@@ -1,7 +1,5 @@
 """Rates by group: mean scores of a label and their impact ratios, base rates of records, shares of lost replies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import permutations
 

@@ -4,8 +4,6 @@ With a widely used sentiment lexicon, the whole effect of gender came from one n
 (docs/methods/alternation.md). So a rating states whether an effect depends on one person.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

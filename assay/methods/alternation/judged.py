@@ -1,7 +1,5 @@
 """Input of the analysis of alternation: answers by profile and value, repeated answers, strata, clusters, limits."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -121,8 +119,8 @@ class JudgingTask:
 
     @cached_property
     def label_changes(self) -> tuple[LabelsDocument, ...]:
-        """Number of profiles whose likeliest label differs, for each pair of values."""
-        values, labels = self.answers.values, self.likeliest_labels(self.answers, self.complete_indices)
+        """Number of profiles whose label differs, for each pair of values."""
+        values, labels = self.answers.values, self.labels_of(self.answers, self.complete_indices)
         return tuple(
             LabelsDocument(values[a], values[b], int((labels[:, a] != labels[:, b]).sum()))
             for a, b in combinations(range(len(values)), 2)
@@ -160,20 +158,16 @@ class JudgingTask:
         )
         return frame_index * len(contents) + content_index, len(frames) * len(contents)
 
-    def likeliest_labels(self, answers: Answers, indices: Sequence[int]) -> NDArray[np.str_]:
-        """Return the likeliest label of the profiles at `indices` for each value, shape (profiles, values)."""
-
-        def likeliest_label(scores: Mapping[str, float]) -> str:
-            return max(sorted(scores), key=scores.__getitem__)
-
+    def labels_of(self, answers: Answers, indices: Sequence[int]) -> NDArray[np.str_]:
+        """Return the returned or likeliest label of the profiles at `indices`, shape (profiles, values)."""
         values = range(len(answers.values))
-        return np.array([[likeliest_label(answers.replies[index, value]) for value in values] for index in indices])
+        return np.array([[answers.label(index, value) for value in values] for index in indices])
 
     @cached_property
     def label_numbers(self) -> tuple[Integers, Integers | None]:
-        """Likeliest labels, coded as numbers, of `cases` and of repeated profiles; ``None`` if none were repeated."""
-        labels = self.likeliest_labels(self.answers, self.complete_indices)
-        repeats = self.stack_repeats(self.likeliest_labels) if self.repeated_indices else labels[:0, :, None]  # empty
+        """Labels, coded as numbers, of `cases` and of repeated profiles; ``None`` if none were repeated."""
+        labels = self.labels_of(self.answers, self.complete_indices)
+        repeats = self.stack_repeats(self.labels_of) if self.repeated_indices else labels[:0, :, None]  # empty
         distinct_labels, numbers = np.unique(np.concatenate([labels.ravel(), repeats.ravel()]), return_inverse=True)
         if self.rules.labels:
             judged_labels = [self.answers.spellings.first(label) for label in self.rules.labels]

@@ -104,7 +104,7 @@ class Alternation(Bounded, Method):
         Label that is favourable to the person; needed with `truth`, unless the answers are numbers.
     threshold : float, optional
         Number, or score of the favourable label, from which an answer is favourable; needed with `truth` for numbers.
-        Left out: the likeliest label decides.
+        Left out: the returned label decides, or else the likeliest.
     truth_favourable : str, number or boolean, optional
         Value of `truth` by which a favourable answer is right. Left out: the same as `favourable`.
     """
@@ -271,9 +271,8 @@ class Alternation(Bounded, Method):
                 if not is_last:
                     components = self._judge(answers, repeated_answers, final_rng, error_fraction, letter_only=False)
                 break
-        return replace(
-            self.finding(components, ProfilesAggregation(looks=tuple(looks))), reasons=answers.spellings.reasons()
-        )
+        reasons = (*answers.spellings.reasons(), *filter(None, [answers.contrary_labels()]))
+        return replace(self.finding(components, ProfilesAggregation(looks=tuple(looks))), reasons=reasons)
 
     def _judge(
         self,

@@ -4,8 +4,6 @@ Their section 3.2 names three tests: chi-squared, Kolmogorov-Smirnov and Kullbac
 have an order, Kolmogorov-Smirnov is the one that applies. Two outputs are *similar* if the test does not reject.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations

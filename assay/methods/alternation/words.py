@@ -1,7 +1,5 @@
 """Texts of alternation: templates for its reason codes, and phrases for failure codes and published rules."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from assay.methods.shared.words import ANSWERS, PROFILES

@@ -4,8 +4,6 @@ Each measure is one number without uncertainty, or with the p-value of one test.
 null check states how often chance alone gives a WEAT effect as large as a published one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from itertools import combinations

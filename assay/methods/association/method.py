@@ -6,8 +6,6 @@ a stereotype of a different group, a word about humans, or a neutral word. So a 
 whole list, for each group and for each word; a single number (MAC, WEAT) has none (docs/methods/association.md).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

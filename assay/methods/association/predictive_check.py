@@ -4,8 +4,6 @@ The prediction for a protected word and a connection is a new distance, ``y ~ N(
 ``sigma`` drawn from their posterior. The check counts the observed distances inside the predicted intervals.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Texts of association: templates for its reason codes, and phrases for unusable vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from assay.methods.shared.words import COVERAGE, VECTORS

@@ -4,8 +4,6 @@ A trial is one answer of an observer: shown a mixture of both cues, it chose the
 share of the second cue. Trials are uploaded as a table or asked from a classifier (docs/methods/forced-choice.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product

@@ -1,7 +1,5 @@
 """Types of forced choice's own part of a rating document."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

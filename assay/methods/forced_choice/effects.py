@@ -1,7 +1,5 @@
 """Posterior draws of the effects of forced choice: bias of control words (step 1), preferences of concepts (step 2)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@
 the steepness and l the lapse rate, the share of answers that ignore the stimulus (docs/methods/forced-choice.md).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

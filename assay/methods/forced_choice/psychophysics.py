@@ -1,7 +1,5 @@
 """Effects and letter of forced choice, from vectors or from choices (docs/methods/forced-choice.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Components for refusals, lengths and a judge's scores of the texts that a model wrote (docs/methods/free-text.md)."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

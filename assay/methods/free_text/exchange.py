@@ -4,8 +4,6 @@ In every version of a text, even the one for its original value, first names tha
 names of the catalog: a judge then reads the same names in the texts about every group.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

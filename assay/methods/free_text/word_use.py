@@ -1,7 +1,5 @@
 """Words that are much more frequent in texts about one value than about the others; they do not affect the letter."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Texts of the method free-text: templates for its reason codes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from assay.methods.shared.words import ANSWERS, PROFILES, SENTENCES

@@ -1,7 +1,5 @@
 """Texts that a model wrote, its refusals to write, and answers of a judge about the texts, counted by outcome."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

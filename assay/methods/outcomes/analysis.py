@@ -1,7 +1,5 @@
 """Components of a rating of recorded decisions: effects and letter for each column of groups or intersection."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,8 +31,9 @@ from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Int
 from assay.rating.component import TOO_FEW, Counts, Measurement, Tolerance, Units, insufficient, keep_bs_only
 from assay.rating.losses import hidden_documents
 from assay.statistics.hidden.chance import CONFIDENCE_AGAINST_CHANCE, may_be_chance
-from assay.statistics.hidden.strata import fitted_together
+from assay.statistics.hidden.strata import NO_FALSE_STRATUM, fitted_together
 from assay.statistics.intervals.worst_block import largest_interval
+from assay.statistics.special import special
 
 LEAST_CLUSTERS = 8
 """Minimum number of clusters in which each compared group has people."""
@@ -106,6 +105,13 @@ class _Family:
     def error(self) -> float:
         """Largest standard error of a group's mean outcome."""
         return float(self.means.std(axis=0).max())
+
+    def sure_gap(self, comparisons: int) -> float:
+        """Return the largest lower limit of a difference between groups, adjusted (Bonferroni) for `comparisons`."""
+        centre, covariance = self.means.mean(axis=0), np.cov(self.means.T)
+        variances = np.diag(covariance)[:, None] + np.diag(covariance) - 2 * covariance
+        critical = float(special.ndtri(1 - (1 - NO_FALSE_STRATUM) / 2 / comparisons))  # two-sided
+        return float((np.abs(centre[:, None] - centre) - critical * np.sqrt(np.maximum(variances, 0))).max())
 
     @cached_property
     def p_value(self) -> float:
@@ -200,7 +206,9 @@ class _Comparison:
         )
         if not component.declared and (reason := self._too_few_reason([overall, *families])):
             return measurement.give_up(reason, measured_effects=intervals)
+        component = self._withhold_by_thresholds(component, table_rng)
         component = self._withhold_if_few_are_compared(keep_bs_only(component) if output.by_few else component)
+        component = self._add_steps_reason(component, measurement.detail.funnel)
         return self._add_calibration_reason(component, strata_rng)
 
     def _too_few_reason(self, families: Sequence[_Family]) -> Reason | None:
@@ -285,9 +293,10 @@ class _Comparison:
         sample = sample_of(self.task.table, grouping, output.values, cells, binary=output.binary)
         return _Family(kind.alike, sample.draw_means(rng), grouping.labels, sample.means if output.binary else None)
 
-    def _draw_alike(self, rng: np.random.Generator) -> list[_Family]:
-        """Draw the groups' mean outcomes for step 1: among people with the same true outcome, and within strata."""
-        families = [self._draw_kind(kind, rng.spawn(1)[0]) for kind in self._kinds[1:] if kind.compared]
+    def _draw_alike(self, rng: np.random.Generator, *, with_all: bool = False) -> list[_Family]:
+        """Draw mean outcomes by group of people with the same true outcome, within strata and, `with_all`, of all."""
+        kinds = self._kinds if with_all else self._kinds[1:]
+        families = [self._draw_kind(kind, rng.spawn(1)[0]) for kind in kinds if kind.compared]
         if self.task.strata is not None:
             sample, codes = self._sample_by_stratum(self.task.strata, self._kinds[0].cells)
             means = stratified_means(sample, codes, rng.spawn(1)[0], DRAWS)
@@ -372,6 +381,39 @@ class _Comparison:
         notes = [Reason(code, names, self.name) for code, names in facts if names["groups"]]
         return replace(component, reasons=(*component.reasons, *notes))
 
+    def _withhold_by_thresholds(self, component: Component, rng: np.random.Generator) -> Component:
+        """Withhold UCS and DSBS of scores if groups surely differ at a threshold of the map by more than is tolerated.
+
+        The shares of people at or above each threshold are compared: of comparable people and, for UCS, of everybody.
+        """
+        rows, scores = self._threshold_map.thresholds, self.task.scores
+        if component.letter in {None, Letter.BS} or scores is None:
+            return component
+        largest, reasons = self.task.delta, component.reasons
+        for threshold in (row.threshold or 0.0 for row in rows):
+            selected = np.where(np.isnan(self.output.values), np.nan, scores >= threshold)
+            at_threshold = replace(self, output=replace(self.output, values=selected, binary=True))
+            families = at_threshold._draw_alike(rng, with_all=component.letter is Letter.UCS)  # noqa: SLF001
+            pair_count = sum(math.comb(len(family.labels), 2) for family in families)
+            for family in families:
+                sure_gap = family.sure_gap(len(rows) * pair_count)
+                if sure_gap > largest:
+                    facts = {"threshold": f"{threshold:.6g}", "alike": family.alike, **self._gap_facts(family)}
+                    reason = Reason("letter-depends-on-threshold", facts, self.name)
+                    largest, reasons = sure_gap, (reason, *component.reasons)
+        return replace(component, declared=component.declared and reasons == component.reasons, reasons=reasons)
+
+    def _add_steps_reason(self, component: Component, steps: FunnelDocument) -> Component:
+        """Add a reason that names the steps at which groups surely differ, since the letter covers the end only."""
+        names = [
+            step.step
+            for step in steps.steps
+            if any(row.suspicious or (row.difference.high or 0.0) < -self.task.delta for row in step.groups)
+        ]
+        if component.letter is None or len(steps.steps) < 2 or not names:
+            return component
+        return replace(component, reasons=(*component.reasons, Reason("steps-differ", {"steps": names}, self.name)))
+
     def _group_tables(self, rng: np.random.Generator) -> OutcomesComponent:
         """Return the tables of the component: rows of all groups, threshold map of a score, funnel of the steps."""
         task, output = self.task, self.output
@@ -387,11 +429,12 @@ class _Comparison:
             by=self.grouping.name,
             outcome=output.words,
             clusters=task.table.clusters or None,
-            threshold_map=self._threshold_map(),
+            threshold_map=self._threshold_map,
             funnel=self._funnel(rng),
             **output.facts,
         )
 
+    @cached_property
     def _threshold_map(self) -> ThresholdMap:
         """Return the threshold map of a score; empty for a decision, or with fewer than two groups to compare."""
         task = self.task

@@ -1,7 +1,5 @@
 """Types of the tables of outcomes in a rating document, by which they are written and read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

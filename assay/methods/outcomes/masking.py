@@ -4,8 +4,6 @@ A number is published only if it can be computed from counts that are shown: the
 would confirm a guess of a masked count. See decision 0124.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -320,7 +318,9 @@ def _public_reasons(
     """Round the reasons' facts; drop those that could reveal a withheld component (its own, and the whole rating's)."""
     public_reasons = []
     for reason in reasons:
-        if reason.component in withheld_names or (withheld_names and reason.component is None):
+        is_withheld = reason.component in withheld_names or (withheld_names and reason.component is None)
+        # facts of these reasons could reveal a masked count
+        if is_withheld or reason.code in {"letter-depends-on-threshold", "steps-differ", "rows-seem-repeated"}:
             text = explain(Reason(str(reason.code), {}, reason.component), vocabulary)
             public_reasons.append(ReasonDocument(reason.code, text, {}, reason.component))
             continue

@@ -5,6 +5,7 @@ The file stays with the uploader. A rating holds counts of people by the named c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
@@ -25,7 +26,7 @@ from assay.methods.outcomes.steps import Step
 from assay.methods.outcomes.task import Output, Task
 from assay.methods.shared.outcome_tables.decision_table import DecisionTable, Grouping, grouping_of
 from assay.methods.shared.outcome_tables.rates import quantile
-from assay.model import Floats, Kind
+from assay.model import Floats, Kind, Reason
 from assay.references import NOTHING, LoadedMaterial, NamedDecisions, References
 from assay.statistics.hidden.scales import is_dominated_by_few
 
@@ -204,17 +205,25 @@ class Outcomes(Bounded, Method):
             raise SpecificationError("there is no file of decisions: upload one, and name it in the target", "table")
         components = judge_outcomes(self.task(), rng)
         yield from ()  # a design is a generator, even if it asks nothing
+        # rows of a cluster may repeat; by chance, all counts are multiples once in about times**cells files
+        times = 1 if self.table.clusters else max(1, math.gcd(*self.table.counts))
+        is_chance = len(self.table.counts) * math.log10(times) <= 9  # expected in one of up to a billion files
+        repeated = () if is_chance else (Reason("rows-seem-repeated", {"times": times}),)
+        return replace(self.finding(components, self._aggregation()), reasons=repeated)
+
+    def masked(self, rating: RatingDocument) -> RatingDocument:
+        """Return the rating without small counts of people; raise `MaskingTooCostly` if there are too many."""
+        return masked_rating(rating, self.task(), Vocabulary.of(self))
+
+    def _aggregation(self) -> OutcomesAggregation:
+        """Return the facts of the file for the rating: number of people, digest, period and columns."""
+        assert self.table is not None  # noqa: S101  only called with a table
         names = ("by", "decision", "steps", "score", "truth", "strata", "cluster", "weight")
         values = {name: getattr(self, name) for name in names}
         columns = {
             name: value if isinstance(value, str) else ", ".join(value) for name, value in values.items() if value
         }
-        document = DataDocument(self.table.rows, self.table.digest, self.period or None, columns)
-        return self.finding(components, OutcomesAggregation(data=document))
-
-    def masked(self, rating: RatingDocument) -> RatingDocument:
-        """Return the rating without small counts of people; raise `MaskingTooCostly` if there are too many."""
-        return masked_rating(rating, self.task(), Vocabulary.of(self))
+        return OutcomesAggregation(data=DataDocument(self.table.rows, self.table.digest, self.period or None, columns))
 
     def task(self) -> Task:
         """Return the table with this request's settings: groupings, outputs, truth, scores, strata, exclusions.
@@ -239,6 +248,7 @@ class Outcomes(Bounded, Method):
             strata=replace(strata, name=" and ".join(self.strata)) if strata else None,
             excluded=self._read_exclusions(table, groupings),
             confidence=self.confidence,
+            delta=self.delta,
             threshold=self.threshold,
             steps=[Step(name, self._read_passed(table, name)) for name in self.steps],
         )
@@ -275,7 +285,8 @@ class Outcomes(Bounded, Method):
         outputs = []
         if self.decision:
             favourable, decisions = self._read_decisions(table)
-            outputs.append(self._binary_output(self.decision, decisions, words=f"{self.decision}: {favourable}"))
+            words = f"{self.decision}: {favourable}"
+            outputs.append(Output(self.decision, decisions, decisions, words, self.delta, binary=True))
         if not self.score:
             return outputs
         scores = table.score
@@ -285,7 +296,7 @@ class Outcomes(Bounded, Method):
         if self.threshold is not None:
             decisions = np.where(has_score, scores >= self.threshold, np.nan)
             words = f"{self.score} of {self.threshold:g} or more"
-            outputs.append(self._binary_output("decision", decisions, words))
+            outputs.append(Output("decision", decisions, decisions, words, self.delta, binary=True))
         known_scores, people, weights = (numbers[has_score] for numbers in (scores, table.people, table.weight_sums))
         median = quantile(known_scores, people, 0.5)
         mean = np.average(known_scores, weights=weights)
@@ -305,9 +316,6 @@ class Outcomes(Bounded, Method):
             return self._passing_value(table, self.decision), self._read_passed(table, self.decision)
         decisions = table.answers(self.decision, self.favourable, self.unfavourable, self.unknown, field="favourable")
         return self.favourable, decisions
-
-    def _binary_output(self, name: str, decisions: Floats, words: str) -> Output:
-        return Output(name, decisions, favourable=decisions, words=words, delta=self.delta, binary=True)
 
     def _read_exclusions(self, table: DecisionTable, groupings: list[Grouping]) -> dict[str, dict[str, str]]:
         """Return, by name of a grouping, the excluded groups with their reasons; raise an error for a large group."""

@@ -1,7 +1,5 @@
 """Worst case of missing values: how far unknown outcomes, truths, groups and strata can move an effect."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import dataclass, replace

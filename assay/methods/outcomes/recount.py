@@ -1,7 +1,5 @@
 """Verification of a rating of recorded decisions: its file is counted again, and each count is compared."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Steps of a process, such as screening, interview and hire: who passes each step, and where a gap arises."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Settings of a request about recorded decisions, with its table: what is compared, and which outcomes are judged."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,6 +62,8 @@ class Task:
     excluded: Mapping[str, Mapping[str, str]]
     """By name of a grouping: the excluded groups, each with its reason."""
     confidence: float
+    delta: float
+    """Largest difference of rates that counts as none."""
     threshold: float | None = None
     """Score from which the decision is favourable."""
     steps: Sequence[Step] = ()

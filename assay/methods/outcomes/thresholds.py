@@ -1,10 +1,10 @@
 """Threshold map: selected people, impact ratio and gaps of error rates at many possible thresholds of a score."""
 
-from __future__ import annotations
+from dataclasses import replace
 
 import numpy as np
 
-from assay.document import NO_EFFECT, NO_ITEMS, EffectDocument
+from assay.document import EffectDocument
 from assay.experiment import generator
 from assay.methods.outcomes.detail import ThresholdDocument, ThresholdGroup, ThresholdMap
 from assay.methods.outcomes.task import LEAST_PEOPLE
@@ -42,38 +42,22 @@ def threshold_map(
     if truth is not None:  # people for whom a favourable decision is right, and wrong
         selections["right"] = selections["total"] & (truth == 1)
         selections["wrong"] = selections["total"] & (truth == 0)
-
-    def sums_by_selection(value_of_cell: Floats) -> dict[str, list[float]]:
-        """Sum a value of cells over people, by selection (such as ``total``) and group."""
-        sums, size = table.weight_sums * value_of_cell, len(grouping.labels)
-        return {
-            name: np.bincount(grouping.codes[cells], sums[cells], size).tolist() for name, cells in selections.items()
-        }
-
-    totals = sums_by_selection(np.ones_like(scores))
     rows = []
     for threshold in _score_thresholds(table, scores, service_threshold):
         is_selected = np.where(np.isnan(scores), np.nan, scores >= threshold)
         samples = {
             name: sample_of(table, grouping, is_selected, cells, binary=True) for name, cells in selections.items()
         }
-        gaps = {
-            name: largest_gap(samples[name], generator(0), LEAST_PEOPLE, DRAWS) for name in samples if name != "total"
-        }
-        selected_sums = sums_by_selection(np.nan_to_num(is_selected))
-        rows.append(
-            ThresholdDocument(
-                threshold,
-                selected=tuple(selected_sums["total"]),
-                right=tuple(selected_sums["right"]) if truth is not None else NO_ITEMS,
-                wrong=tuple(selected_sums["wrong"]) if truth is not None else NO_ITEMS,
-                ratio=_rate_ratio(samples["total"]),
-                tpr_gap=gaps.get("right", NO_EFFECT),
-                fpr_gap=gaps.get("wrong", NO_EFFECT),
+        row = ThresholdDocument(threshold, tuple(samples["total"].sums.tolist()), ratio=_rate_ratio(samples["total"]))
+        if truth is not None:
+            tpr_gap, fpr_gap = (
+                largest_gap(samples[name], generator(0), LEAST_PEOPLE, DRAWS) for name in ("right", "wrong")
             )
-        )
+            right, wrong = (tuple(samples[name].sums.tolist()) for name in ("right", "wrong"))
+            row = replace(row, right=right, wrong=wrong, tpr_gap=tpr_gap, fpr_gap=fpr_gap)
+        rows.append(row)
     groups = [
-        ThresholdGroup(label, **{name: group_totals[index] for name, group_totals in totals.items()})
+        ThresholdGroup(label, **{name: float(sample.totals[index]) for name, sample in samples.items()})
         for index, label in enumerate(grouping.labels)
     ]
     return ThresholdMap(service_threshold, tuple(groups), tuple(rows))

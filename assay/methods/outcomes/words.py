@@ -1,7 +1,5 @@
 """Texts of the method outcomes: templates for its reason codes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 REASONS: Mapping[str, str] = {
@@ -18,6 +16,19 @@ REASONS: Mapping[str, str] = {
     "outcomes-even": (
         "{where:where}outcomes differ little between groups, as people came and among people alike"
         "[: as they came by an estimated {effect:effect}]."
+    ),
+    "letter-depends-on-threshold": (
+        "{where:where}no letter is declared, because mean scores hide a difference at a threshold of the score"
+        "[: {low_rate:share} of {low:value} and {high_rate:share} of {high:value} have {threshold} or more"
+        "|: from {threshold} on, {low:value} is behind {high:value} by an estimated {effect:share}][ ({alike})]."
+    ),
+    "steps-differ": (
+        "{where:where}the letter is about the end of the process only. Groups surely differ at [{steps:names}|a step], "
+        "by more than is tolerated at the end or below four fifths of the highest rate."
+    ),
+    "rows-seem-repeated": (
+        "Rows of the file seem to be repeated: the count of every combination of values is a multiple of "
+        "[{times:count}|one number]. If so, the letter is too sure: remove the repetitions, or name a cluster."
     ),
     "only-outcomes-known": (
         "{where:where}the file says who got which outcome, but neither what later proved right nor what may "

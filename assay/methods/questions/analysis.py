@@ -1,7 +1,5 @@
 """Components from answers to questions: bias if the context is open, accuracy if it states the answer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Answers to questions about two people: the option chosen in every order of the options, and counts of replies."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Questions about two people: shipped templates filled with people, and a caller's records in the form of BBQ."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product

@@ -5,8 +5,6 @@ last one is right; a model that follows a stereotype names a person (step 1). In
 person; a model that follows a stereotype is right less often where the fact goes against it (step 2).
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Annotated, ClassVar, Literal
 

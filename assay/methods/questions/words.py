@@ -1,7 +1,5 @@
 """Texts of the method questions: templates for its reason codes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 REASONS: Mapping[str, str] = {

@@ -1,7 +1,5 @@
 """Parts of a component's document that several methods have."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

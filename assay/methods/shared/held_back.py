@@ -1,7 +1,5 @@
 """Unpublished (held-back) frames and words of an agency: validation, and the random sample that one rating uses."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Base class of methods that use one specification of words, given by its name or in full."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, cast

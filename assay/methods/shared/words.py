@@ -1,7 +1,5 @@
 """Text templates for the codes of reasons and failures that several methods share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 PROFILES: Mapping[str, str] = {
@@ -15,6 +13,10 @@ PROFILES: Mapping[str, str] = {
         "|too many different labels to compare]: they may be numbers (kind regressor), free text, or the wrong place "
         "of the answer (settings.output)."
         "[ It gave {seen:names}.]"
+    ),
+    "labels-contradict-scores": (
+        "{where:where}the service's label is often not the likeliest by its scores[: in {share:share} of the answers "
+        "about {value:value}]. Both are judged, and the worse letter counts."
     ),
     "label-respelt": (
         "{where:where}[the label {label:value}|one label] came in other spellings as well[: {spellings:names}], which "

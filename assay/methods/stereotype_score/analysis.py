@@ -1,7 +1,5 @@
 """Scores of a language model's preferences between two sentences (docs/methods/stereotype-score.md)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -9,8 +9,6 @@
   choice changes with the order, it is a tie.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Generator, Mapping, Sequence

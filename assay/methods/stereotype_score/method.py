@@ -6,8 +6,6 @@ it prefers the stereotype in half of the pairs (step 2). Sentences are uploaded,
 user's choice, or made from templates (docs/methods/stereotype-score.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, Self

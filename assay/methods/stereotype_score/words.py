@@ -1,7 +1,5 @@
 """Texts of stereotype-score: templates for its reason codes, and phrases for failure codes and ways of asking."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from assay.methods.shared.words import COVERAGE, SENTENCES, TERMS

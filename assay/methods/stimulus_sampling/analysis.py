@@ -1,7 +1,5 @@
 """Letter and details of a component from the positive answers to generated inputs (sentences or vectors)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

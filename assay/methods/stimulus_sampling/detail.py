@@ -1,7 +1,5 @@
 """Types of stimulus sampling's own part of a rating document."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from assay.document import NO_EFFECT, NO_ITEMS, EffectDocument, always

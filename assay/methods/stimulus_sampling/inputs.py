@@ -1,7 +1,5 @@
 """Vectors of numbers as inputs of stimulus sampling, normally distributed within each value and side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

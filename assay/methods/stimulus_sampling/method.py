@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -27,7 +28,7 @@ from assay.methods.stimulus_sampling import words as spoken
 from assay.methods.stimulus_sampling.analysis import Rules, judge
 from assay.methods.stimulus_sampling.detail import SamplingComponent
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
-from assay.methods.stimulus_sampling.reading import OUTPUT, ReplyLog
+from assay.methods.stimulus_sampling.reading import OUTPUT, ReplyLog, read_positives
 from assay.methods.stimulus_sampling.texts import AnsweredTexts, ProfileSampler, answered_texts
 from assay.methods.stimulus_sampling.vectors import (
     AnsweredCells,
@@ -36,10 +37,10 @@ from assay.methods.stimulus_sampling.vectors import (
     answered_cells,
     from_prior,
     from_surrogate,
-    read_vectors,
+    vector_answers,
     vector_cases,
 )
-from assay.model import Classify, Component, Kind, Probe, Reason, Reply
+from assay.model import Classify, Component, Kind, Letter, Probe, Reason, Reply
 from assay.rating.component import EARLY_ERROR_FRACTION, Measurement, Tolerance, insufficient, look_sizes
 from assay.references import HeldBack
 from assay.statistics.bayes.surrogate import Surrogate, fit_surrogate
@@ -245,10 +246,10 @@ class StimulusSampling(Bounded, Method):
         count = math.ceil(TRAINING / len(self.vectors.priors))
         supplies = from_prior(self.vectors, count, rng)
         replies = yield from self._collect_replies(reply_log, supplies, count, kind="training")
-        result = read_vectors([reply for cell_replies in replies.values() for reply in cell_replies], self.label)
+        result = read_positives(vector_answers(replies.values()), self.label)
         if isinstance(result, Reason):
             return result
-        label, p_positive = result
+        label, p_positive = result[0], result[1][:, 0]
         vectors = np.concatenate([supply.vectors for supply in supplies.values()])  # in the order of the replies
         is_usable = np.isfinite(p_positive)
         try:
@@ -301,7 +302,19 @@ class StimulusSampling(Bounded, Method):
         complete_count: int,
         is_last: bool,
     ) -> Component:
-        """Return the component of the answers so far; without a letter if `outcome` is the reason why there is none."""
+        """Return the component of the answers so far; without a letter if `outcome` is the reason why there is none.
+
+        If labels contradict the scores, both are judged, and the worse component is returned: BS, otherwise one that is
+        undeclared, otherwise DSBS.
+        """
+        if not isinstance(outcome, Reason) and outcome.by_label is not None:
+            judge_one = replace(self, confidence=math.sqrt(self.confidence))._judge  # noqa: SLF001  of both together: squared
+            judge_part = partial(judge_one, reply_log, route=route, complete_count=complete_count, is_last=is_last)
+            parts = (replace(outcome, by_label=None), outcome.by_label)
+            components = [judge_part(part, rng.spawn(1)[0]) for part in parts]
+            worst_first = {(Letter.BS, True): 0, (Letter.DSBS, True): 2, (Letter.UCS, True): 3}  # 1: undeclared
+            worse = min(components, key=lambda part: worst_first.get((part.letter or Letter.UCS, part.declared), 1))
+            return replace(worse, reasons=(*worse.reasons, Reason("labels-contradict-scores", {}, outcome.label)))
         tally = reply_log.tally(self.values)
         detail = SamplingComponent(
             values=tuple(self.values),

@@ -1,7 +1,5 @@
 """Replies to generated inputs, and the choice of the label that is the positive class."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

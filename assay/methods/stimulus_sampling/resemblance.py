@@ -4,8 +4,6 @@ Liang & Acuna measure distances between vectors, but not between texts. Generate
 the distance of two texts is the number of slots in which they differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from assay.document import Shares
 from assay.errors import EvidenceError, OutOfBounds
-from assay.methods.shared.answers.of_profiles import Answers
+from assay.methods.shared.answers.of_profiles import BY_LABEL, Answers
 from assay.methods.shared.profiles import FRAME, Case, like_those_asked, numbered_clusters
 from assay.methods.stimulus_sampling.reading import read_positives
 from assay.methods.stimulus_sampling.resemblance import Texts, indicators, words_of
@@ -42,6 +42,8 @@ class AnsweredTexts:
     """Probability of the label of the positive class; shape (profiles, values)."""
     p_included: Floats
     """Inclusion probability of each profile in the sample from the pool; shape (profiles,)."""
+    by_label: AnsweredTexts | Reason | None = None
+    """The same profiles by their labels alone, if too many of these contradict the scores."""
 
     cell_count: ClassVar[int] = 1
     """Number of cells (value and side) with inputs of their own: 1, because each text is asked with every value."""
@@ -145,7 +147,10 @@ def answered_texts(answers: Answers, p_included: Floats, requested_label: str | 
     label, p_positive = positives
     usable_indices = np.flatnonzero(np.isfinite(p_positive).all(axis=1)).tolist()
     usable_cases = tuple(answers.cases[index] for index in usable_indices)
-    return AnsweredTexts(usable_cases, answers.values, label, p_positive[usable_indices], p_included[usable_indices])
+    outcome = AnsweredTexts(usable_cases, answers.values, label, p_positive[usable_indices], p_included[usable_indices])
+    if answers.contrary_labels() is None:
+        return outcome
+    return replace(outcome, by_label=answered_texts(answers.by_label(), p_included, f"{label}{BY_LABEL}"))
 
 
 @dataclass(frozen=True)

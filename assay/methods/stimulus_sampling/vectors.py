@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from assay.document import NO_ENTRIES, Shares
-from assay.methods.shared.answers.of_profiles import Answers
+from assay.methods.shared.answers.of_profiles import BY_LABEL, Answers
 from assay.methods.shared.profiles import Case
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
 from assay.methods.stimulus_sampling.reading import read_positives
@@ -88,6 +88,8 @@ class AnsweredCells:
     weights: Weights
     resemblance: AnsweredVectors
     """The vectors, with their shares among the inputs of the positive class."""
+    by_label: AnsweredCells | Reason | None = None
+    """The same vectors by their labels alone, if too many of these contradict the scores."""
 
     clusters: ClassVar[Shares] = NO_ENTRIES
     effective_clusters: ClassVar[dict[str, float]] = {}
@@ -122,17 +124,13 @@ class AnsweredCells:
         return cell_effects(self.cells, len(self.values), tie, rng, within=within)
 
 
-def read_vectors(replies: Sequence[Reply], requested_label: str | None) -> tuple[str, Floats] | Reason:
-    """Return the positive label and its probability in each reply (NaN if unusable), or why too few are usable."""
-    # a vector is asked about once, so there is only one value, which has no name
+def vector_answers(cell_replies: Iterable[Sequence[Reply]]) -> Answers:
+    """Return the answers to vectors; a vector is asked about once, so there is only one value, which has no name."""
+    replies = [reply for replies in cell_replies for reply in replies]
     answers = Answers(tuple(Case(str(index), ()) for index in range(len(replies))), values=("",), numbers=False)
     for index, reply in enumerate(replies):
         answers.take(index, 0, reply)
-    positives = read_positives(answers, requested_label)
-    if isinstance(positives, Reason):
-        return positives
-    label, p_positive = positives
-    return label, p_positive[:, 0]
+    return answers
 
 
 def answered_cells(
@@ -141,16 +139,21 @@ def answered_cells(
     replies: Mapping[PriorCell, Sequence[Reply]],
     requested_label: str | None,
     rng: np.random.Generator,
+    answers: Answers | None = None,
 ) -> AnsweredCells | Reason:
     """Combine vectors and replies, which are in the order of each supply; return a reason if too few are usable.
 
     `requested_label` is the label of the positive class; ``None``: the rarer of two labels. `rng` draws vectors of the
-    prior, with which the vectors of the positive class are compared.
+    prior, with which the vectors of the positive class are compared. `answers` are the replies as answers.
     """
-    result = read_vectors([reply for cell_replies in replies.values() for reply in cell_replies], requested_label)
+    answers = vector_answers(replies.values()) if answers is None else answers
+    result = read_positives(answers, requested_label)
     if isinstance(result, Reason):
         return result
-    label, p_positive = result
+    label, p_positive = result[0], result[1][:, 0]
+    by_label: AnsweredCells | Reason | None = None
+    if answers.contrary_labels() is not None:
+        by_label = answered_cells(stimuli, supplies, replies, f"{label}{BY_LABEL}", rng.spawn(1)[0], answers.by_label())
     # a supply is as large as the last look, and its first vectors were asked about
     vectors = np.concatenate([supplies[cell].vectors[: len(cell_replies)] for cell, cell_replies in replies.items()])
     scale = np.concatenate([supplies[cell].scale[: len(cell_replies)] for cell, cell_replies in replies.items()])
@@ -179,4 +182,5 @@ def answered_cells(
         scales={cell: scale[cell_ids == index] for index, cell in enumerate(replies)},
         weights=weigh(p_positive, proposed=1 / scale),
         resemblance=resemblance,
+        by_label=by_label,
     )

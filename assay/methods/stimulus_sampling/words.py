@@ -1,7 +1,5 @@
 """Texts of stimulus sampling: templates for its reason codes, and phrases for failure codes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from assay.methods.shared.words import ANSWERS, CONSTANT, PROFILES

@@ -3,8 +3,6 @@
 docs/methods/round-trip.md (``transition-posterior``); the letter itself is decided in `assay.rating.component`.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence

@@ -6,8 +6,6 @@ block. So no sentence is written twice. If the blocks together use all values eq
 each content has been used with every value at the end of a look (interim analysis).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

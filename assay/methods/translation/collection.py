@@ -5,8 +5,6 @@ A *row* is the input (a pronoun, or the labour side of an occupation), an *outpu
 by sentence. Any other reply is only counted, with its reason (docs/how-answers-are-read.md).
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ balanced on average. So unbiased input is also judged within each of these group
 single occupations is also judged, and so are frames of sentences and positions of a sentence in its text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 

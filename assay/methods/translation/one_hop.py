@@ -8,8 +8,6 @@ one with both forms ("El/la enfermero/a"), is harmless: effects are taken over t
 weighted by their share. A sentence whose gender cannot be read ("L'infirmière") is counted as lost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal

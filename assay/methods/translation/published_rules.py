@@ -1,7 +1,5 @@
 """Letters of the papers' own decision rules for a component's counts, shown beside Assay's letter."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 

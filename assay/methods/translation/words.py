@@ -1,7 +1,5 @@
 """Texts of round-trip and one-hop: templates for reason codes, phrases for failure codes and published rules."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 REASONS: Mapping[str, str] = {

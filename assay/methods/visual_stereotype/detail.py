@@ -1,7 +1,5 @@
 """Types of visual-stereotype's own part of a rating document."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from assay.document import NO_ENTRIES, NO_ITEMS, Shares, always

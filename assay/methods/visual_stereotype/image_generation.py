@@ -4,8 +4,6 @@ The author is asked for one picture of every term in turn. If it returns an earl
 more pictures of that term, because it would repeat itself. After a failed call, it is asked again a few times.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Scores of an image classifier on the pictures of a specification (docs/methods/visual-stereotype.md)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

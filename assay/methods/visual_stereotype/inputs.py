@@ -3,8 +3,6 @@
 A picture is identified by the digest of its image, which is stored elsewhere: an experiment never holds the file.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

@@ -166,6 +166,9 @@ class Reader:
             if share is None:
                 return "no-probability"
             label = preferred(2 * share - 1)  # the first label's probability less the second's
+            named = self._read_named_label(answer_text or "")
+            if named.unclear is None and {named.label, label} == {FIRST, SECOND}:
+                return "names-both-labels"  # one by its name, the other by its probability
             return PictureReading(label, NAMES[label], share, answer_text)
         if answer_text is None:
             return "no-label"

@@ -10,8 +10,6 @@ the statuses here, and move the old rules into the entry of the old version. A v
 rate no more evidence, but its ratings can still be read, and their certificates still verify.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache

@@ -6,8 +6,6 @@ The distance is ``y ~ N(beta[c, p], sigma_c)`` with ``beta[c, p] ~ N(mu_c, tau_c
 other parameters is tabulated, and draws come from this table, without a Markov chain (docs/methods/association.md).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import chain
 from typing import Literal

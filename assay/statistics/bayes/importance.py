@@ -5,8 +5,6 @@ weighted by the service's own probability of the positive class, which is at mos
 (docs/methods/stimulus-sampling.md). The shape of the generalised Pareto tail of weights shows whether a few dominate.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

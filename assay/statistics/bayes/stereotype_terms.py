@@ -7,8 +7,6 @@ the published scores. The share over all pairs, which CrowS-Pairs uses, is repor
 unequal numbers of pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

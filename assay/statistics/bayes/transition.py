@@ -9,8 +9,6 @@ is asked once with each value. A service that looks only at the content gives th
 can also be equal by errors that do not depend on the content; their probability is subtracted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations

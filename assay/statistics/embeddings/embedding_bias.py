@@ -5,8 +5,6 @@ lengths count in RND's norm, and in the mean vectors that RND and ECT compare.
 `assay.statistics.embeddings.vector_sets.unit_vectors` normalises them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

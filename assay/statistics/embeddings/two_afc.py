@@ -5,8 +5,6 @@ the cue with the larger cosine. The length of q cancels, so the level a at which
 near, the point of subjective equality (PSE), has a closed form (docs/methods/forced-choice.md).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Validation of sets of word vectors, and scaling to unit length."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

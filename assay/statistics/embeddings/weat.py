@@ -1,7 +1,5 @@
 """The Word Embedding Association Test (WEAT): association of two target sets with two attribute sets."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

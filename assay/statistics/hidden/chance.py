@@ -4,8 +4,6 @@ If errors are much larger than a tolerance, most draws of an effect's absolute v
 So the absolute value proves nothing alone: the interval of the signed draws must exclude 0 too.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from assay.model import Floats

@@ -3,8 +3,6 @@
 See docs/what-a-mean-hides.md.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Effects within strata of the content, from paired differences (docs/what-a-mean-hides.md)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations

@@ -6,8 +6,6 @@ unbiased service, the largest would exceed the tolerance in most cases. So the s
 if they differ more, each keeps its own estimate (Gelman, Hill & Yajima 2012; docs/decisions/0060 has simulations).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Validation of shares and counts over the cells of a categorical variable, and of samples of numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -10,8 +10,6 @@ raises on a cell that is empty in both; `scipy.stats.chisquare` returns NaN then
 outcomes of the multinomial (`every_outcome`).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

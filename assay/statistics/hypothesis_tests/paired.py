@@ -4,8 +4,6 @@ If there is no effect, both orders of each pair are equally likely, and so are a
 p-value is the share of arrangements that are at least as extreme as the observed one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

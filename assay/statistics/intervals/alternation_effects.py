@@ -5,8 +5,6 @@ that share a name, a frame or a content are not independent (in one measurement 
 effect), so means are drawn over crossed clusters (docs/methods/alternation.md; `assay.statistics.intervals.crossed`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations

@@ -4,8 +4,6 @@ Contents form two sides, such as pleasant and unpleasant words. People and frame
 are no difference between the sides; if they were not removed, they would increase the uncertainty of that difference.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Correlation and regression of two variables that were measured for the same words."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Intervals of one number: from posterior (or bootstrap) draws, and Wilson's interval of a share."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ The variance of a mean is the sum of a component for each kind (Henderson's meth
 variance have the right coverage; resampling all kinds at once covers too much, resampling one kind too little.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ follows from the rates and the shares of the sides alone (docs/methods/stimulus-
 values are equally likely and have equal shares of both sides; in a tied prior, a value has more of one side.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -7,8 +7,6 @@ equally bad blocks in .85 of cases. Each single difference has an interval with 
 the largest is combined from those (docs/methods/round-trip.md).
 """
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -138,6 +138,13 @@ def test_the_gate_prints_who_requested_the_rating_and_that_the_host_owner_object
     assert "requested by a third party, the host's owner objects" in capsys.readouterr().out
 
 
+def test_the_gate_prints_the_settings_of_the_rating_that_are_not_the_defaults_of_its_method(scripted, said, capsys):
+    chosen = {"choices": ["delta 3 instead of 0.1", "strata null instead of []"]}
+    scripted.answers = [said(200, {**RATING, "expires_at": "9999-01-01T00:00:00Z", **chosen})]
+    assert gate(scripted.url) == 0
+    assert ", with delta 3 instead of 0.1, strata null instead of []; at least DSBS" in capsys.readouterr().out
+
+
 def test_the_key_is_read_from_a_file_and_an_empty_file_means_no_key(scripted, said, tmp_path):
     scripted.answers = [said(404, {"code": "no-rating"})]
     key = tmp_path / "key"

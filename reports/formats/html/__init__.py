@@ -4,8 +4,6 @@ Nothing is fetched, so the page can be mailed, archived and served under a stric
 policy. `reports.markup` escapes every text from other sources.
 """
 
-from __future__ import annotations
-
 from assay.document import Json
 from reports import outline
 from reports.formats.html import sections

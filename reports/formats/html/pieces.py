@@ -1,7 +1,5 @@
 """HTML document around a page's content, and its recurring elements: tables, figures, reasons, verdicts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache

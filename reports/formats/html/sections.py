@@ -1,7 +1,5 @@
 """Sections of the HTML report: about the rating as a whole, and one for each component."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from assay.explain import chance

@@ -1,7 +1,5 @@
 """Thumbnails of the pictures that an image classifier was asked about, each with a square that shows its answer."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from itertools import chain

@@ -323,3 +323,10 @@ def test_answers_with_values_that_contain_slashes_or_end_alike_belong_to_their_o
         "judge/0/job/8/he/him/1/she/her": ("0/job/8/1", "judge/he/him/she/her"),
     }.items():
         assert written.split(Observation(Probe(unit, Classify("x")), Reply(1.0))) == expected
+
+
+@pytest.mark.parametrize(("name", "score"), [("good", 0.4), ("good (label)", 1.0)])
+def test_cases_of_a_component_of_labels_show_the_label_and_not_the_score_beside_it(name, score):
+    component = {"name": name, "values": ["he", "she"]}
+    profiles = ProfileCases(rating_of({"method": "alternation", "components": [component]}))
+    assert profiles.score({"label": "good", "scores": {"bad": 0.6, "good": 0.4}}) == score

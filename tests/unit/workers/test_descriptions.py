@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from assay.catalog import shipped
-from assay.methods import asks_a_public_list, fit_to, is_default
+from assay.methods import asks_a_public_list, choices, fit_to, is_default
 from assay.model import Kind
 from store.ratings.experiment_json import dump_method, parse_method
 from workers.targets.registry import settings_chosen
@@ -101,11 +101,23 @@ CHANGED = [
 @pytest.mark.parametrize(("kind", "written"), DEFAULT)
 def test_an_experiment_with_built_in_words_counts_as_default(kind, written):
     assert is_default(method(kind, **written), kind)
+    assert choices(dump_method(method(kind, **written))) == []
 
 
 @pytest.mark.parametrize(("kind", "written"), CHANGED)
 def test_an_experiment_with_the_requesters_own_words_or_limits_does_not_count_as_default(kind, written):
     assert not is_default(method(kind, **written), kind)
+
+
+def test_limits_that_the_requester_chose_are_named_with_the_defaults_that_they_replace():
+    limits = {"delta": 3, "delta_individual": None, "strata": None, "labels": ["no", "yes"]}
+    own = method(Kind.CLASSIFIER, method="alternation", attribute="gender", **limits)
+    assert choices(dump_method(own)) == [
+        "delta 3.0 instead of 0.1",
+        "strata null instead of []",
+        "delta_individual null instead of 0.25",
+    ]
+    assert choices({"method": "of a plug-in that is missing", "delta": 3}) == choices({}) == []
 
 
 def test_own_words_under_the_name_of_a_built_in_list_do_not_count_as_default():

@@ -172,7 +172,8 @@ def parse_classes(answer: object, labels: Sequence[str] = ()) -> Classification:
         ((name, score),) = scores.items()
         _check_label(name, labels)  # before the complement, which is only that of a declared label
         given_probability = probability(score)
-        label, scores = None, {label: given_probability if label == name else 1 - given_probability for label in labels}
+        scores = {label: given_probability if label == name else 1 - given_probability for label in labels}
+        label = None if label is None or scores.get(label, 0.0) > 0.5 else label  # a contrary label is kept
     if label is None and scores is None:
         raise Misread("gave neither a label nor probabilities")
     for name in (label, *(scores or ())):
@@ -189,7 +190,7 @@ def _class_of(answer: Any, labels: Sequence[str]) -> tuple[str | None, JsonObjec
         case {"labels": list(names), "scores": list(scores)} if len(names) == len(scores):
             return None, _scores_by_label(list(zip(names, scores, strict=True)))
         case {"label": label, "score": score} if len(answer) == len(labels) == 2 and label is not None:
-            return None, {_label_of(label, labels): score}
+            return (name := _label_of(label, labels)), {name: score}
         case {"label": label, **other_members} if other_members.keys() <= {"score", "scores"}:
             scores = other_members.get("scores")
             label = None if label is None else _label_of(label, labels)

@@ -70,7 +70,12 @@ def _parse_label(answer: Any, labels: Sequence[str]) -> Classification:
     name_of = dict(zip(labels, COMPARED, strict=False))  # the last one, a tie, may have no label
     if classification["scores"] is None:
         return _label_without_scores(name_of[classification["label"]])
-    return {"label": None, "scores": {name_of[label]: score for label, score in classification["scores"].items()}}
+    scores = {name_of[label]: score for label, score in classification["scores"].items()}
+    lead = scores.get(FIRST, 0.0) - scores.get(SECOND, 0.0)
+    wins = {FIRST: lead > 0, SECOND: lead < 0, TIE: lead == 0 or scores.get(TIE) == max(scores.values())}
+    if (label := classification["label"]) is not None and not wins[name_of[label]]:
+        raise Misread(f"returned the label {quoted(label)}, which contradicts its scores")
+    return {"label": None, "scores": scores}
 
 
 def _parse_scores(answer: Any, labels: Sequence[str]) -> Classification:

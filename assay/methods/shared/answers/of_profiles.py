@@ -1,12 +1,10 @@
 """Answers about profiles: sentences or records that are sent once with each value of an attribute (he, she)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, Self
 
 from assay.catalog.answer_text import label_key, plain_label, refuses_in_words
 from assay.document import JsonObject
@@ -24,6 +22,15 @@ LABELS_NAMED, SPELLINGS_NAMED = 5, 5
 """Maximum number of reported labels that have several spellings, and maximum number of spellings shown for each."""
 
 PAIR = 2  # number of labels of a classifier that decides between two classes
+
+CONTRARY_SHARE = 0.01
+"""Largest share of the answers about a value whose label may be contrary to the scores that came with it.
+
+They move the value's share of a label by .01 at most: .1 standard deviations of a label that 1 % of the answers have.
+"""
+
+BY_LABEL = " (label)"
+"""End of the name of a returned label and its component, if labels are judged beside the scores."""
 
 LOST_SHARE = 0.2
 """Largest share of incompletely answered profiles with which a letter is still given."""
@@ -75,17 +82,40 @@ class Answers(Tally):
     spellings: LabelSpellings = field(default_factory=LabelSpellings)
     replies: dict[tuple[int, int], Any] = field(default_factory=dict)
     """Usable answers by (index of case, index of value)."""
+    returned: dict[tuple[int, int], str] = field(default_factory=dict)
+    """Labels that the service returned itself, with scores or alone, by the keys of `replies`."""
 
     def take(self, profile: int, value: int, *replies: Reply) -> None:
         """Count the reply about the profile and value with these indices, and store its answer if it is usable."""
         (reply,) = replies  # the subclass for comparisons takes two
         answer = read_number(reply.value) if self.numbers else read_classes(reply.value)
-        why_unusable = None
-        if answer is None:
-            why_unusable = "no-number" if self.numbers else why_no_label(reply.value)
-        self.count_reply(reply.failure, why_unusable, self.values[value])
+        why_unusable = "no-number" if self.numbers else why_no_label(reply.value)
+        self.count_reply(reply.failure, None if answer is not None else why_unusable, self.values[value])
         if reply.failure is None and answer is not None:
             self.replies[profile, value] = self.spellings.unify(answer) if isinstance(answer, dict) else answer
+            if isinstance(answer, dict) and (labels := read_classes({"label": reply.value.get("label")})):
+                (label,) = labels
+                is_scored = label in self.replies[profile, value]
+                self.returned[profile, value] = label if is_scored else self.spellings.first(label)
+
+    def label(self, profile: int, value: int) -> str:
+        """Return the label that the service returned; if it returned scores alone, the likeliest label."""
+        scores = self.replies[profile, value]
+        return self.returned.get((profile, value)) or max(sorted(scores), key=scores.__getitem__)
+
+    def by_label(self) -> Self:
+        """Return a copy in which each answer is its label alone, with `BY_LABEL` after its name."""
+        return replace(self, replies={key: {self.label(*key) + BY_LABEL: 1.0} for key in self.replies}, returned={})
+
+    def contrary_labels(self) -> Reason | None:
+        """Return the reason to judge labels beside scores: too many are contrary to them, and not all are the same."""
+        if self.numbers or len({self.label(*key) for key in self.replies}) < 2:
+            return None
+        contrary = Counter(key[1] for key, label in self.returned.items() if _is_contrary(label, self.replies[key]))
+        answered = Counter(value for _, value in self.replies)
+        share, value = max((contrary[value] / count, self.values[value]) for value, count in answered.items())
+        is_negligible = share <= CONTRARY_SHARE
+        return None if is_negligible else Reason("labels-contradict-scores", {"share": share, "value": value})
 
     def complete_top_labels(self) -> None:
         """Complete answers with a single label and score, unless all of them have the same label, or all scores are 1.
@@ -100,6 +130,7 @@ class Answers(Tally):
         if len({label for label, _ in top_labels.values()}) < 2 or not have_scores:
             return
         for cell, (label, score) in top_labels.items():
+            self.returned.setdefault(cell, label)
             if len(labels) == PAIR:
                 (other_label,) = labels - {label}
                 self.replies[cell] = {label: score, other_label: 1 - score}
@@ -124,6 +155,14 @@ def read_classes(value: object) -> dict[str, float] | None:
         return known_numbers if len(known_numbers) == len(numbers) else None
     label = value.get("label")
     return {label: 1.0} if isinstance(label, str) and label_key(label) and not _is_refusal(label) else None
+
+
+def _is_contrary(label: str, scores: Mapping[str, float]) -> bool:
+    """Return whether the returned label is not the only likeliest one; a single score is compared with 1/2."""
+    if len(scores) == 1:
+        ((scored_label, score),) = scores.items()
+        return score == 0.5 or (label == scored_label) != (score > 0.5)
+    return label not in scores or any(scores[label] <= scores[other] for other in scores if other != label)
 
 
 def why_no_label(value: object) -> str:

@@ -9,8 +9,6 @@ References
 .. [1] Parrish et al. (2022), "BBQ: A hand-built bias benchmark for question answering", Findings of ACL.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Replies counted by outcome, and questions asked in batches."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

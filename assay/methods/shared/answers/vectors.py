@@ -1,7 +1,5 @@
 """Vectors of words and phrases, and the coverage of word lists."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -66,10 +66,14 @@ class Sample:
         return self.per_group(self.weight_sums)
 
     @cached_property
+    def sums(self) -> Floats:
+        """Weighted sum of the outcomes of each group."""
+        return self.per_group(self.weight_sums * self.values)
+
+    @cached_property
     def means(self) -> Floats:
         """Mean outcome of each group; NaN for an empty group."""
-        sums = self.per_group(self.weight_sums * self.values)
-        return np.asarray(np.divide(sums, self.totals, out=np.full(self.size, np.nan), where=self.totals > 0))
+        return np.asarray(np.divide(self.sums, self.totals, out=np.full(self.size, np.nan), where=self.totals > 0))
 
     @cached_property
     def effective(self) -> Floats:

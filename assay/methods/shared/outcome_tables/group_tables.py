@@ -1,7 +1,5 @@
 """Table of outcomes by the groups of a column or an intersection of columns: rates, intervals, tests, error rates."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -3,8 +3,6 @@
 A rate with a denominator of 0 is not estimable: its estimate is ``None``, with a reason, and it has no ratio.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Row types of a table of outcomes by group in a rating document, for writing and parsing its JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

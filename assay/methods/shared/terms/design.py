@@ -3,8 +3,6 @@
 An item is a pair of sentences or a picture about one term of a specification. A look is an interim analysis.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace

@@ -1,7 +1,5 @@
 """Items (sentences or pictures) about terms: usable items, their order, and counts of the items that an author made."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Base class that judges a specification (word lists about two groups): scores of its terms, letter, component."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

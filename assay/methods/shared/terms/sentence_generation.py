@@ -4,8 +4,6 @@ The author is asked for a sentence with a group term and an attribute term. Its 
 sentences. An unusable sentence is counted by its reason, and the author is asked again a limited number of times.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

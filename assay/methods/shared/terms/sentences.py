@@ -5,8 +5,6 @@ apart. Its counterpart is the same sentence with the other group's term. A sente
 group, because both sentences are asked about.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

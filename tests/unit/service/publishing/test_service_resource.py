@@ -11,7 +11,7 @@ import pytest
 from lxml import etree, html
 from sqlalchemy import text
 
-from store.ratings.ratings import service_key
+from store.ratings.standing import service_key
 
 pytestmark = pytest.mark.anyio
 

@@ -10,6 +10,7 @@ from pyarrow import parquet
 from sqlalchemy import text
 
 import assay
+from assay.canonical import rating_digest
 
 pytestmark = pytest.mark.anyio
 
@@ -38,6 +39,20 @@ async def test_the_rating_resource_returns_the_stored_rating_and_private_cache_h
     assert answer.headers["X-Assay-Methodology"] == "1.3.0"
     assert answer.headers["Cache-Control"] == "private, no-cache"
     assert answer.headers["Vary"] == "Authorization, Cookie"
+
+
+async def test_a_rating_names_the_limits_that_its_requester_chose_without_a_change_of_its_digest(
+    client, worker, request_body
+):
+    shown = []
+    for delta in (0.1, 3.0):
+        experiment = {"method": "alternation", "attribute": "gender", "delta": delta, "delta_individual": 0.25}
+        job = (await client.post("/v1/jobs", json=request_body(seed=int(delta)))).json()
+        rating_id = worker.rate(job["id"], method="alternation", experiment=experiment)
+        shown.append((await client.get(f"/v1/ratings/{rating_id}")).json())
+    assert "choices" not in shown[0]
+    assert shown[1]["choices"] == ["delta 3.0 instead of 0.1"]
+    assert rating_digest(shown[1]) == rating_digest({**shown[1], "choices": []})
 
 
 async def test_an_unchanged_rating_is_304(client, rated):

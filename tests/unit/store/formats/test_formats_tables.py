@@ -113,7 +113,7 @@ def test_only_spreadsheet_cells_with_formulas_are_refused(cell, formula):
         (b'<?xml version="1.0"?>', "this is XML", None, None),
         (b'a\n"open', "not CSV", 2, None),
         (b'a\n"x"y\n', "not CSV", 2, None),
-        (b"a\r1\r2\r", "not CSV", 1, None),
+        (b"a\n1\r2\n", "not CSV", 2, None),
         (b"a\n", "no rows", None, None),
         (b"\n", "no row|name", None, None),
         (b"\xff\xfea\x00", "no rows", None, None),
@@ -456,3 +456,27 @@ def test_parquet_file_that_is_too_large_by_its_metadata_is_refused(parquet, monk
     large = parquet({"a": [f"{number} of the texts" for number in range(1_000)]}, compression="zstd")
     with pytest.raises(Unreadable, match="unpacks to"):
         inspected(large, media_type=PARQUET)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "shift-jis"])
+def test_a_table_whose_lines_end_with_carriage_returns_alone_is_read_line_by_line(encoding):
+    """Excel writes it as "CSV (Macintosh)"."""
+    rows = [
+        ("a", "ü" if encoding == "utf-8" else "ソ"),
+        ('"x\ry"', "1"),
+        *[("b", str(number)) for number in range(40_000)],
+    ]
+    content = "".join(f"{first};{second}\r" for first, second in rows).encode(encoding)
+    read = csv_rows.CsvRows(io.BytesIO(content), None if encoding == "utf-8" else encoding)
+    numbered = list(read)
+    assert read.columns == rows[0]
+    assert (numbered[0], len(numbered)) == ((3, ["x\ry", "1"]), 40_001)
+    assert numbered[-1] == (40_003, ["b", "39999"])
+
+
+def test_a_line_that_ends_with_a_carriage_return_is_limited_in_length(monkeypatch):
+    monkeypatch.setattr(csv_rows, "LONGEST_LINE_BYTES", 1000)
+    content = b"a\r" + b"x" * 100_000
+    with pytest.raises(Unreadable, match="a line of more than 1,000 bytes") as caught:
+        list(csv_rows.CsvRows(io.BytesIO(content)))
+    assert caught.value.line == 2

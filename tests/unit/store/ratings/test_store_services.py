@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import event, text
 
 from store.ratings import registry, services
-from store.ratings.ratings import service_key
 from store.ratings.services import Service
+from store.ratings.standing import service_key
 
 URL = "https://api.example.com/translate"
 SHOWN = {"tenant": "default", "visibility": "public"}

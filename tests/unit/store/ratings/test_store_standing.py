@@ -100,6 +100,36 @@ def test_ratings_of_the_owner_come_before_the_operators_and_those_before_third_p
         assert len(history.of_url(c, None, URL, whose="all", limit=9)) == 6
 
 
+def test_look_ups_by_url_tell_services_apart_that_one_url_calls_in_different_ways(database, rated, proved):
+    proved("acme")
+    host = "http://api.example.com"
+    ways = {
+        "/biased": {"path": "/biased/", "body": {"text": "{text}"}},
+        "A": {"path": "/translate", "body": {"text": "{text}", "model": "A"}},
+        "B": {"path": "/translate", "body": {"text": "{text}", "model": "B"}, "version": "2"},
+        "c" * 24: {"body": "{text}", "headers": {}, "query": {"v": "1"}},
+    }
+    made = {}
+    for name, settings in ways.items():
+        target = TARGET | {"url": host, "settings": settings, "digest": f"sha256:{name}{name}"}
+        made[name] = rated("acme", description="changed", target=target)
+    with database.read() as c:
+        assert published.of_address(c, host).rating is None
+        assert {row.id for row in ratings.latest(c, None, host)} == set(made.values())
+        for name in ("A", "B", "c" * 24):
+            assert published.of_address(c, host, model=name).rating.id == made[name]
+            assert [row.id for row in ratings.latest(c, None, host, model=name)] == [made[name]]
+        assert [row.id for row in ratings.latest(c, None, f"{host}/biased")] == [made["/biased"]]
+        assert published.of_address(c, f"{host}/biased/").rating.id == made["/biased"]
+        assert published.of_address(c, URL).rating is None, "two models are called at this path"
+        assert [step.rating.id for step in history.of_url(c, None, URL, limit=9)] == [made["B"], made["A"]]
+    with database.write() as c:
+        registry.withdraw(c, made["A"], "acme", "wrong model")
+    again = rated("acme", description="changed", target=TARGET | {"url": URL, "settings": {**ways["B"], "path": ""}})
+    with database.read() as c:
+        assert [row.id for row in ratings.latest(c, None, URL)] == [again], "the same address is called"
+
+
 def test_a_list_of_ratings_marks_those_by_the_owner_of_the_host_according_to_current_proofs(database, rated, proved):
     ids = [rated("acme", description="changed"), rated("rival"), rated("rival", description="uploaded")]
     ids.append(rated("rival", url=""))

@@ -596,3 +596,19 @@ def test_unknown_truths_of_one_stratum_count_in_the_worst_case_within_it(monkeyp
     monkeypatch.setattr(MissingValues, "changes", lambda missing: results.append(lost_changes(missing)) or results[-1])
     rated(Outcomes(**BY_STAYED, strata=("job",), table=counted({**columns, "stayed": stayed})))
     assert results[0].stratum > 4 * results[0].step_1 > 0  # an eighth of B is unknown, but a seventieth of everybody
+
+
+def test_a_file_whose_rows_are_all_repeated_says_so_and_any_other_file_does_not():
+    method = by_truth(np.random.default_rng(1), 0.0, base=(0.7, 0.2), people=301).rated_by()
+    repeated = replace(
+        method.table, rows=20 * method.table.rows, counts=tuple(20 * count for count in method.table.counts)
+    )
+    (reason,) = run(replace(method, table=repeated), never_asked, 1).reasons
+    assert reason.code == "rows-seem-repeated"
+    assert "a multiple of 20" in explain(reason, Vocabulary.of(Outcomes))
+    assert run(method, never_asked, 1).reasons == ()
+
+
+def test_round_numbers_of_people_in_a_few_cells_do_not_look_like_repeated_rows():
+    table = people(A=(480, 980), B=(500, 1000))
+    assert run(Outcomes(by=("group",), decision="hired", favourable="yes", table=table), never_asked, 1).reasons == ()

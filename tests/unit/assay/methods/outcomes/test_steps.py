@@ -11,9 +11,11 @@ from scipy.optimize import linprog
 from assay.document import as_json
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import run
+from assay.explain import Vocabulary, explain
 from assay.methods import Outcomes, rating_of
 from assay.methods.outcomes.recount import recount
 from assay.methods.outcomes.suppression import LEAST_SHOWN
+from assay.model import Letter
 from tests.support.reports import document_of
 from tests.support.simulated.recorded_decisions import counted, never_asked
 
@@ -276,3 +278,26 @@ def test_no_masked_count_of_a_process_with_steps_can_be_computed_from_published_
         assert most - least >= 1 - 1e-6, value
         if 0 < value < LEAST_SHOWN:
             assert most >= value + LEAST_SHOWN - 1e-6
+
+
+def reasons_of(columns, steps):
+    """Rate people whose truth is known by chance, and return the component and the sentences of its reasons by code."""
+    truth = np.random.default_rng(9).integers(0, 2, len(columns["group"]))
+    table = counted({**columns, "stayed": np.where(truth, "yes", "no").tolist()})
+    method = Outcomes(by=("group",), favourable="yes", steps=steps, truth="stayed", table=table)
+    (component,) = run(method, never_asked, 1).components
+    return component, {reason.code: explain(reason, Vocabulary.of(Outcomes)) for reason in component.reasons}
+
+
+def test_a_letter_of_a_process_whose_steps_offset_each_other_names_these_steps_and_covers_the_end_only():
+    columns = process(10_000, rates=((0.8, 0.4), (0.4, 0.8), (1, 1)))
+    component, texts = reasons_of(columns, ("screened", "interviewed"))
+    assert (component.letter, component.declared) == (Letter.UCS, True)
+    assert "the letter is about the end of the process only" in texts["steps-differ"]
+    assert "screened and interviewed" in texts["steps-differ"]
+
+
+def test_a_process_whose_steps_treat_groups_alike_names_no_step():
+    for seed in range(5):
+        columns = process(3000, seed, rates=((0.5, 0.5), (0.5, 0.5), (1, 1)))
+        assert "steps-differ" not in reasons_of(columns, ("screened", "interviewed"))[1]

@@ -8,9 +8,12 @@ import pytest
 
 from assay.document import as_json
 from assay.experiment import run
+from assay.explain import Vocabulary, explain
 from assay.methods import Outcomes, rating_of
 from assay.methods.outcomes.recount import recount
 from assay.methods.shared.outcome_tables.decision_table import DecisionTable
+from assay.model import Letter
+from assay.rating.decision import rate
 from tests.support.reports import document_of
 from tests.support.simulated.recorded_decisions import counted, never_asked
 
@@ -174,3 +177,70 @@ def test_recounting_the_file_of_a_rating_names_a_count_of_the_threshold_map_that
     raised[int(np.flatnonzero((group == 0) & truth & (score > 1) & (score < 2))[0])] = 2.9
     (first, *_) = recount(whole, method_of(group, truth, raised).task())
     assert "have a score of" in first
+
+
+def scored_alike(shape, people, groups=2, seed=0, **fields):
+    """Make a request about scores of groups with equal means; `shape` draws them, given the group of each person."""
+    rng = np.random.default_rng(seed)
+    members, truth = rng.integers(0, groups, people), rng.integers(0, 2, people)
+    scores = np.round(shape(rng, members), 3)
+    columns = {"group": (tuple("ABCDE"[:groups]), members), "good": (("no", "yes"), truth)}
+    table = DecisionTable.counted("sha256:test", columns, scores=scores)
+    return Outcomes(by=("group",), score="score", truth="good", truth_favourable="yes", table=table, **fields)
+
+
+SHAPES = {
+    "two peaks or one": lambda rng, of: np.where(of, rng.choice([40, 60], of.size), 50) + rng.uniform(-4, 4, of.size),
+    "wide or narrow": lambda rng, of: rng.normal(50, np.where(of, 13, 7)),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_scores_with_equal_means_and_unequal_shares_above_a_threshold_are_not_declared_ucs(shape):
+    """Of groups with equal means, 0 % of one and 50 % of the other can be above the threshold of a service."""
+    finding = run(scored_alike(shape, 20_000), never_asked, 1)
+    (component,) = finding.components
+    assert (component.letter, component.declared, rate(finding).declared) == (Letter.UCS, False, False)
+    assert component.reasons[0].code == "letter-depends-on-threshold"
+    text = explain(component.reasons[0], Vocabulary.of(Outcomes))
+    assert "mean scores hide a difference at a threshold of the score: " in text
+    assert text.endswith(" or more.")
+
+
+def test_dsbs_of_scores_is_withheld_only_if_people_with_the_same_truth_differ_at_a_threshold():
+    """As people came, the groups differ by more than the tolerance in mean scores; that is no hidden difference."""
+    rng = np.random.default_rng(5)
+    members = rng.integers(0, 2, 20_000)
+    truth = (rng.random(20_000) < np.where(members, 0.75, 0.35)).astype(int)
+    columns = {"group": (("A", "B"), members), "good": (("no", "yes"), truth)}
+    for spread, declared in ((np.full(20_000, 10.0), True), (np.where(members, 13.0, 7.0), False)):
+        scores = np.round(50 + 10 * truth + spread * rng.normal(size=20_000), 2)
+        table = DecisionTable.counted("sha256:test", columns, scores=scores)
+        method = Outcomes(by=("group",), score="score", truth="good", truth_favourable="yes", table=table)
+        (component,) = run(method, never_asked, 1).components
+        assert (component.letter, component.declared) == (Letter.DSBS, declared)
+
+
+@pytest.mark.parametrize("groups", [2, 5])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        lambda rng, of: rng.normal(50, 10, of.size),
+        lambda rng, of: rng.lognormal(0, 0.6, of.size),
+        lambda rng, of: rng.choice(5, of.size, p=[0.1, 0.2, 0.4, 0.2, 0.1]),
+    ],
+    ids=["normal", "lognormal", "five scores"],
+)
+def test_scores_with_equal_distributions_keep_their_letter(shape, groups):
+    """With the tolerance of one standard deviation, all of these files are declared UCS."""
+    for seed, people in enumerate((4000, 600, 600)):
+        finding = run(scored_alike(shape, people, groups, seed, delta_score=1), never_asked, seed)
+        assert [reason.code for reason in finding.components[0].reasons] == ["outcomes-even"]
+        assert rate(finding).declared
+
+
+def test_the_public_form_names_no_threshold_and_no_rates_of_a_hidden_difference():
+    _, public = documents(scored_alike(SHAPES["two peaks or one"], 20_000))
+    reason, *_ = public.components[0].reasons
+    assert (reason.code, reason.facts) == ("letter-depends-on-threshold", {})
+    assert reason.text.endswith("mean scores hide a difference at a threshold of the score.")

@@ -297,3 +297,8 @@ def test_equal_labels_of_several_replies_share_one_string_in_memory():
     # at commit 06d1ba2, 800 replies with 1,000 long labels took 300 MB of a worker; they take 95 MB
     one, other = (parse_classes(json.loads('{"positive": 0.25, "negative": 0.75}'))["scores"] for _ in range(2))
     assert [id(label) for label in one] == [id(label) for label in other]
+
+
+@pytest.mark.parametrize("answer", [{"label": "good", "score": 0.4}, {"label": "good", "scores": {"bad": 0.6}}])
+def test_a_label_that_contradicts_its_score_is_kept_beside_the_probabilities_of_both_labels(answer):
+    assert parse_classes(answer, TWO) == {"label": "good", "scores": {"bad": 0.6, "good": 0.4}}
