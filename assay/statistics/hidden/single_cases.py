@@ -196,7 +196,7 @@ def text_effect(
         difference_variance = variance_draws[:, column]  # of the difference b - a within texts
         text_variance = _draw_squares(*fit.between(a, b, text_count), limit, prior_share=0.5, rng=rng, draws=draws)
         is_measured = is_measured and cases.is_measurable(float((noise[:, a] + noise[:, b]).mean()), limit)
-        between_a, between_b = (variance_draws[:, value] - noise[:, value] for value in (a, b))  # persons of a group
+        between_a, between_b = (variance_draws[:, value] - noise[:, value] for value in (a, b))  # variances of persons
         between_persons = between_a if between_a.mean() < between_b.mean() else between_b
         single_variance = difference_variance - noise[:, a] - noise[:, b] - 2 * between_persons  # 2: for two persons
         shared_squares.append(means[:, index] + text_variance)

@@ -361,14 +361,14 @@ def _clip_shares(deviations: Floats) -> Floats:
     return np.asarray(np.clip(deviations, -1 / values, 1 - 1 / values))
 
 
-def _remove_bias(samples: Floats, estimate: Floats, values: int) -> Floats:
+def _remove_bias(samples: Floats, estimate: Floats, value_count: int) -> Floats:
     """Subtract the upward bias from drawn distances (`samples`) twice: the estimate that they surround has it as well.
 
     With two values, the samples are returned unchanged: each is the size of a single signed difference, and they reach
     0 if there is no difference. With more values, noise in any direction increases a distance, so that samples would
     not reach 0 if the effect is 0.
     """
-    if values <= 2:
+    if value_count <= 2:
         return samples
     excess = max(0.0, float(samples.mean()) - float(estimate[0]))
     return np.asarray(np.maximum(0.0, samples - 2 * excess))  # 2: `estimate` is biased as much as the draws around it
