@@ -155,7 +155,7 @@ def read_contents(observations: Iterable[Observation], component: str, attribute
 
 
 def _count_sentences(by_content: Counts, outward: Observation, returned: Observation, attribute: Attribute) -> None:
-    """Add the sentences of a text, translated out and back, to the counts, unless the text was lost on the way."""
+    """Add a text's sentences, translated out and back, to the counts (content, value, output), unless it was lost."""
     question = outward.probe.ask
     if not isinstance(question, Translate) or read_hop(question.text, outward.reply):
         return  # lost on the way out
