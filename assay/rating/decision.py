@@ -85,7 +85,7 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
 METHODOLOGY_VERSION = "1.3.0"
 """Version of the methodology; it changes if the same recorded evidence can get a different letter."""
 
-METHODOLOGY_DIGEST = "sha256:ba0b609fd33e35ea7d3ca8684aa823a8bd26b61136161fef70f74680f50a110e"
+METHODOLOGY_DIGEST = "sha256:c80cc9f854ed051482a1ce044f4d24375b88a20bdc857263412250cf0bd89146"
 """Digest of ``assay/rating/methodology/<METHODOLOGY_VERSION>.md``; a test compares them."""
 
 
