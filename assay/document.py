@@ -351,7 +351,7 @@ def as_json(value: object) -> Any:
         if entry is not default:
             json_object[key] = as_json(entry)
         elif is_always_written:
-            json_object[key] = default if isinstance(default, bool) else None  # other defaults are empty
+            json_object[key] = default if isinstance(default, bool) else None  # null stands for any empty default
     return json_object
 
 

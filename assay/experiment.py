@@ -37,7 +37,7 @@ MOST_VERSIONS = 32
 def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
     """Return how many questions of a batch share a call, if a call can carry `capacity` questions.
 
-    Versions of an item never share a call, so that a batch with versions takes two calls or more (`MOST_VERSIONS`).
+    Versions of an item (one a value) never share a call, up to `MOST_VERSIONS` of them: two calls or more are needed.
     """
     version_counts = Counter(name for probe in probes for name in probe.versions_of).values()
     least_calls = 2 if any(1 < count <= MOST_VERSIONS for count in version_counts) else 1
@@ -233,8 +233,8 @@ class Session:
         self._known_replies: OrderedDict[tuple[Ask, str], Reply] = OrderedDict()
         self._batch: Sequence[Probe] = ()
         self._observations: dict[str, Observation] = {}
-        self._waiting_probes: dict[tuple[Ask, str], list[Probe]] = {}
-        self.unrecorded: list[Observation] = []  # copies in this batch that the ledger does not have yet
+        self._waiting_probes: dict[tuple[Ask, str], list[Probe]] = {}  # without a reply, by question
+        self.unrecorded: list[Observation] = []  # copies in this batch that are not stored yet
         self._load_batch(lambda: next(self._experiment))
 
     @property
@@ -323,9 +323,9 @@ def replay(method: Method, seed: int, record: Iterable[Observation], *, more: bo
     `evidence` equal those of the recorded run. A question without a recorded reply raises `RecordIncomplete`; if `more`
     is true, it gets a failed reply instead, as if the budget were used up.
     """
-    ledger = {observation.probe.unit: observation for observation in record}
+    recorded = {observation.probe.unit: observation for observation in record}
     session = Session(
-        method.design(generator(seed)), lambda units: {unit: ledger[unit] for unit in units if unit in ledger}
+        method.design(generator(seed)), lambda units: {unit: recorded[unit] for unit in units if unit in recorded}
     )
     while session.finding is None:
         for probe in session.missing if more else ():

@@ -374,7 +374,7 @@ class Evidence:
         """Return the evidence with effects that may be due to chance as upper bounds, so that they prove no bias."""
         hidden = tuple(replace(effect, bound=effect.bound or effect.chance) for effect in self.hidden)
         # step 2 needs no bound: a bound could only prevent UCS, which `Tolerance.declares` judges by the full evidence
-        step_2 = np.zeros_like(self.step_2) if self.chance_2 else self.step_2  # 0: no evidence for DSBS
+        step_2 = np.zeros_like(self.step_2) if self.chance_2 else self.step_2  # 0, if it may be chance
         return replace(self, step_2=step_2, hidden=hidden, bound=self.bound or self.chance_1)
 
 

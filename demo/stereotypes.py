@@ -94,7 +94,7 @@ def stereotypes() -> Mapping[str, StereotypeWords]:
 @cache
 def lexicon() -> Mapping[tuple[str, ...], tuple[Term, ...]]:
     """Return every term and group name, split into words, with the specifications that list it."""
-    entries: dict[tuple[str, ...], dict[Term, None]] = {}
+    entries: dict[tuple[str, ...], dict[Term, None]] = {}  # the inner dictionaries are ordered sets
     for name, words in stereotypes().items():
         for term, entry in _entries_of(name, words):
             entries.setdefault(words_of(term), {})[entry] = None
@@ -102,6 +102,7 @@ def lexicon() -> Mapping[tuple[str, ...], tuple[Term, ...]]:
 
 
 def _entries_of(name: str, words: StereotypeWords) -> Iterator[tuple[str, Term]]:
+    """Yield each term and group name of the specification `name`, with the entry that describes it."""
     for first, second in words.pairs:
         yield first, Term(name, "group", FIRST)
         yield second, Term(name, "group", SECOND)

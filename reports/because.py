@@ -86,9 +86,9 @@ def _explain_letter(
     else:
         yield f"{rating.letter} because of {effect_phrase}: {size}, where {limit_text}."
     yield from _evidence_sentences(rating, part, deciding, report)
-    number_fits = deciding.name != "content" and (deciding.hidden is None or deciding.hidden.kind == "stratum")
-    if report.number and rating.letter is not Letter.UCS and number_fits:
-        yield report.number  # explains what the number of a step or a stratum means
+    is_step_or_stratum = deciding.name != "content" and (deciding.hidden is None or deciding.hidden.kind == "stratum")
+    if report.number and rating.letter is not Letter.UCS and is_step_or_stratum:
+        yield report.number  # a sentence on what the number in the effect of a step or a stratum means
     if case is not None:
         sent, returned = case
         yield f"“{sent}” came back as “{returned.removesuffix('.')}”."
@@ -108,15 +108,15 @@ def unit_of(
 def _evidence_sentences(
     rating: RatingDocument, part: ComponentDocument, deciding: DecidingEffect, report: MethodReport
 ) -> list[str]:
-    """Return the method's sentences on the counts behind the effect; without any, its first two general sentences."""
+    """Return the method's sentences on the counts behind the effect, or else its first two about all input."""
     if count_sentences := [visible(sentence) for sentence in report.decided(rating, part, deciding)]:
         return count_sentences
-    sentences = report.in_words(rating, replace(part, hidden=()))  # without hidden effects: only about averages
+    sentences = report.in_words(rating, replace(part, hidden=()))  # no hidden effects: averages only
     lines = [visible(sentence) for sentence in sentences if sentence and not sentence.startswith(TESTED)][:2]
-    mean, limit = part.effect(f"step_{deciding.step}"), part.tolerances.get(f"step_{deciding.step}")
+    average, limit = part.effect(f"step_{deciding.step}"), part.tolerances.get(f"step_{deciding.step}")
     # values that follow occupations ("content") can balance out, so that the average hides them too
     can_be_hidden = deciding.hidden is not None or deciding.name == "content"
-    average_hides = can_be_hidden and limit is not None and abs(mean or 0.0) <= limit
+    average_hides = can_be_hidden and limit is not None and abs(average or 0.0) <= limit
     if lines and average_hides and rating.letter is not Letter.UCS:
         lines[0] = f"The average over all input hides this: {lines[0][:1].lower()}{lines[0][1:]}"
     elif lines and deciding.hidden is not None and rating.letter is Letter.UCS:
@@ -134,7 +134,7 @@ def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
         beginning = "by content, " if hidden.kind == "content" else ""
         return f"{beginning}in {typical_phrases[hidden.name]}"
     name = visible(hidden.name or "unnamed")
-    if hidden.kind == "stratum" and (match := FAMILY.fullmatch(name)) is not None:
+    if hidden.kind == "stratum" and (match := FAMILY.fullmatch(name)) is not None:  # FAMILY: STRATUM
         family, stratum = match.groups()
         default = f"where “{family.replace('_', ' ')}” is “{{}}”"  # with a placeholder for the stratum
         return phrases.get(family, default).format(stratum)
@@ -142,14 +142,14 @@ def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
 
 
 def _changed_example(part: ComponentDocument, deciding: DecidingEffect) -> tuple[str, str] | None:
-    """Return the first text that came back changed, as (sent, returned); if certain occupations decided, about them."""
+    """Return (sent, returned) of the first changed text; if a stratum of occupations decided, the first about them."""
     stratum = deciding.hidden.name if deciding.hidden is not None else None
-    names = [""]  # matches every text
-    if stratum in SIDES.values():  # the occupations of one labour side
-        names = [occupation.name for occupation in occupations() if SIDES.get(occupation.side) == stratum]
+    wanted_occupations = [""]  # an empty name matches every text
+    if stratum in SIDES.values():  # a stratum of occupations (such as those mostly of men) decided
+        wanted_occupations = [occupation.name for occupation in occupations() if SIDES.get(occupation.side) == stratum]
     for example in part.examples:
         sent, returned = example.asked or "", example.returned or ""
-        is_about = any(re.search(rf"\b{re.escape(name)}\b", sent) for name in names)
+        is_about = any(re.search(rf"\b{re.escape(name)}\b", sent) for name in wanted_occupations)
         is_round_trip = bool(sent and example.middle and returned)  # `middle` is the translation, sent back
         if is_about and is_round_trip and sent != returned:
             return sent, returned

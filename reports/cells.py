@@ -28,7 +28,7 @@ def number_format(values: Iterable[float]) -> Callable[[float], str]:
     if not TINY <= largest < 1e9 and largest > 0:  # too small or too large for plain digits
         return lambda value: f"{value:.{DIGITS - 1}e}" if value else "0"  # one digit is before the point
     decimals = max(0, DIGITS - 1 - math.floor(math.log10(largest))) if largest else 0
-    if 1 <= largest < 10:
+    if 1 <= largest < 10:  # three decimals instead of two
         decimals = DIGITS
     return lambda value: f"{round(value, decimals) + 0.0:,.{decimals}f}"  # + 0.0 turns -0.0 into 0.0
 

@@ -44,6 +44,7 @@ def counts_in_words(counts: Counts) -> str:
 
 
 def _coverage(attribute: Attribute, method: type[AnyMethod]) -> Coverage:
+    """Count, by language, the words that Assay ships for a method to test an attribute, or say why it cannot."""
     name = method_name(method)
     try:
         method(attribute=attribute.name)
@@ -53,7 +54,7 @@ def _coverage(attribute: Attribute, method: type[AnyMethod]) -> Coverage:
     except TypeError:  # a method of a plug-in that needs more fields
         return Coverage(name, reason="Its requests need more than an attribute.")
     field_names = {entry.name for entry in fields(method)}  # the methods are distinguished by their fields
-    if method.specification_kind in WORDS:
+    if method.specification_kind in WORDS:  # methods that need lists of words
         return Coverage(name, {"en": _list_sizes(attribute, WORDS[str(method.specification_kind)])})
     if "turns" in field_names:  # questions about two people
         sizes = {
@@ -64,20 +65,21 @@ def _coverage(attribute: Attribute, method: type[AnyMethod]) -> Coverage:
     if "judge" in field_names:  # prompts for texts that a judge scores
         return Coverage(name, {"en": _prompt_counts(attribute)})
     if "texts" in field_names:  # sentences about people
-        return Coverage(name, _profile_counts(attribute, can_decide="strata" in field_names))
+        return Coverage(name, _profile_counts(attribute, with_decisions="strata" in field_names))
     if "languages" not in field_names:  # the groups are those of the caller's file
         return Coverage(name)
     return Coverage(name, _round_trip_counts(attribute) if "templates" in field_names else _one_hop_counts(attribute))
 
 
-def _profile_counts(attribute: Attribute, *, can_decide: bool) -> Mapping[str, Counts]:
+def _profile_counts(attribute: Attribute, *, with_decisions: bool) -> Mapping[str, Counts]:
+    """Count, by language, the people, sentence patterns (frames) and contents of sentences, and requested decisions."""
     return {
         language: {
             "people of a value": len(next(iter(people(attribute, language).values()))),  # equal for each value
             "frames": len(frames(language)),
             "contents": sum(map(len, contents(language).values())),
         }
-        | ({"decisions": len(decisions(language))} if can_decide else {})
+        | ({"decisions": len(decisions(language))} if with_decisions else {})
         for language in sentence_languages()
         if people(attribute, language)
     }
@@ -100,7 +102,7 @@ def _one_hop_counts(attribute: Attribute) -> Mapping[str, Counts]:
         }
         for language in attribute.one_hop_languages
     }
-    nonzero = {language: {kind: n for kind, n in counts.items() if n} for language, counts in words_read.items()}
+    nonzero = {code: {kind: count for kind, count in counts.items() if count} for code, counts in words_read.items()}
     return {"en": sentences, **nonzero}
 
 

@@ -32,7 +32,7 @@ def paragraph(rating: RatingDocument, report: MethodReport) -> tuple[str, ...]:
     findings = [visible(sentence) for sentence in report.in_words(rating, component) if sentence]
     component_sentence = _name_component(component, len(rating.components))
     sentences = [words.meaning, *component_sentence, *(findings or _effect_sentences(rating, component, report.steps))]
-    if all(hidden.kind == "loss" for hidden in component.hidden):
+    if all(hidden.kind == "loss" for hidden in component.hidden):  # single cases were not judged
         sentences.append(AVERAGES)
     if not declared and (settle_sentence := settle_in_words(rating, component, report)) is not None:
         sentences.append(settle_sentence)
@@ -59,12 +59,12 @@ def hidden_in_words(
     sentences with ``{name}`` and ``{size}``; `own_templates` replaces them for the strata that are its keys, and for
     the contents with the key "content: NAME". `individual_unit`: unit of effects on single cases, if it is not `unit`.
     """
-    largest: dict[str, HiddenDocument] = {}
+    largest_of_kind: dict[str, HiddenDocument] = {}
     for hidden in sorted(part.hidden, key=lambda hidden: -_share_of_limit(part, hidden)):
-        kind = hidden.kind if hidden.kind in {"individual", "content"} else "other"
-        largest.setdefault(kind, hidden)
+        kind = hidden.kind if hidden.kind in {"individual", "content"} else "other"  # strata, losses
+        largest_of_kind.setdefault(kind, hidden)
     for kind in ("individual", "other", "content"):
-        hidden = largest.get(kind, HiddenDocument())
+        hidden = largest_of_kind.get(kind, HiddenDocument())
         if hidden.effect.estimate is None:
             continue
         name = hidden.name or "a part of the content"
@@ -102,16 +102,16 @@ def settle_in_words(document: RatingDocument, part: ComponentDocument, report: M
     # "unlocated": some effect is beyond its limit, but too few answers show which; then more questions help
     if probes is None and part.probabilities.get("unlocated", 0.0) <= 0.5:
         return AT_TOLERANCE
-    estimate = CHANCE if probes is None else f"About {probes:,} more questions would probably settle it"
+    beginning = CHANCE if probes is None else f"About {probes:,} more questions would probably settle it"
     if part.unasked:
-        return f"{estimate}; the budget (max_calls or the deadline) ended it early."
+        return f"{beginning}; the budget (max_calls or the deadline) ended it early."
     room = report.room(document, part)
     if room is None:
-        return f"{estimate}."
+        return f"{beginning}."
     if room.remaining is None or (probes or 1) <= room.remaining:  # an unknown number of questions is at least 1
-        return f"{estimate}; a larger {room.field} asks them."
+        return f"{beginning}; a larger {room.field} asks them."
     if probes is None:
-        return f"{estimate}. Add to this: {room.material}."
+        return f"{beginning}. Add to this: {room.material}."
     if room.remaining:
         material_clause = f"allows {room.remaining:,} more questions (a larger {room.field}), too few to settle it"
     else:

@@ -141,7 +141,7 @@ def _unique_reasons(rating: RatingView) -> list[ReasonView]:
         reason
         for reason in rating.reasons
         if reason.component in {None, first_component_of_code[reason.code]}
-        and (reason.code != UNMEASURED_PART or len(rating.components) > 1)
+        and (reason.code != UNMEASURED_PART or len(rating.components) > 1)  # a single component needs no such reason
     ]
     return [replace(reason, text=f"{reason.text}{_other_parts_sentence(reason, rating)}") for reason in unique]
 

@@ -64,8 +64,7 @@ SHOWN_ENTRIES = 5
 def read(document: Json) -> RatingView:
     """Read a rating document, any part of which may be missing.
 
-    The result has no NaN, infinity or invisible characters. This module has no clock, so the caller adds
-    ``expired`` to the document if the rating has expired.
+    The result has no NaN, infinity or invisible characters. If the rating has expired, the caller adds ``expired``.
     """
     report = report_of(document)
     withdrawal = document.get("withdrawn")  # any value that is not empty counts as a withdrawal

@@ -148,7 +148,7 @@ def _effects_table(title: str, effects: Sequence[Effect], estimand: str | None) 
         for effect in effects
     )
     levels = {effect.level for effect in effects if effect.level is not None}
-    title = f"{title} with {level(min(levels))} intervals" if levels else title  # each has at least the lowest level
+    title = f"{title} with {level(min(levels))} intervals" if levels else title  # the lowest of several levels
     title = f"{title}, for {estimand}" if estimand else title
     return Table(title, ("Effect", "Estimate", "Low", "High", "Tolerance", "Standing"), rows)
 
@@ -161,16 +161,16 @@ OF_GROUPS = ("What sentences about each group of occupations got", "about", "got
 def transitions(component: Component) -> Table:
     """Return a table of the number of sentences by value sent or group (rows) and value returned (columns)."""
     groups = component.report.groups
-    title, sent, returned = OF_GROUPS if groups else SENT
+    title, sent_word, returned_word = OF_GROUPS if groups else SENT  # the title, and words for the heads
     values = list(dict.fromkeys(value for counts in component.transitions.values() for value in counts))
     values.sort(key=lambda value: value in RESIDUALS)
     rows, heat = [], []
     for row, counts in component.transitions.items():
         total = sum(counts.values())
         row_counts = (*(counts.get(value, 0) for value in values), total)
-        rows.append((f"{sent} {groups.get(row, row)}", *map(count, row_counts)))
+        rows.append((f"{sent_word} {groups.get(row, row)}", *map(count, row_counts)))
         heat.append((None, *(counts.get(value, 0) / total if total else None for value in values), None))
-    return Table(title, (sent, *(f"{returned} {value}" for value in values), "all"), tuple(rows), tuple(heat))
+    return Table(title, (sent_word, *(f"{returned_word} {value}" for value in values), "all"), tuple(rows), tuple(heat))
 
 
 def rates(component: Component) -> Table:
@@ -187,10 +187,10 @@ def blocks(component: Component) -> Table:
     for block in component.part.blocks:
         total = sum(block.observed.values())
         for value in block_values(block):
-            shares_and_counts = decimal(block.specified.get(value)), count(block.asked.get(value))
+            share_and_count = decimal(block.specified.get(value)), count(block.asked.get(value))
             returned_count = block.observed.get(value)
             share = returned_count / total if total and returned_count is not None else None
-            rows.append((block_title(block.name), value, *shares_and_counts, count(returned_count), decimal(share)))
+            rows.append((block_title(block.name), value, *share_and_count, count(returned_count), decimal(share)))
     columns = ("Block", "Value", "Declared share", "Asked", "Came back", "Observed share")
     return Table("Blocks: declared and observed", columns, tuple(rows))
 
@@ -201,7 +201,7 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "
 
 def block_title(name: str | None) -> str:
     """Return the name of a block in words: "first biased block" for B1; another name stays as it is."""
-    match = BLOCK.fullmatch(name or "")
+    match = BLOCK.fullmatch(name or "")  # U or B and, of several blocks, a number
     if match is None or int(match["number"] or 1) not in range(1, len(ORDINALS) + 1):
         return name or "block"
     role = "unbiased block" if match["role"] == "U" else "biased block"

@@ -44,7 +44,7 @@ class Unit:
         text = f"{self.write(size)}{self.name}"
         if low is None or high is None or self.write(low) == self.write(high):
             return text
-        low_text, high_text = self.write(low), self.write(high)
+        low_text, high_text = self.write(low), self.write(high)  # such as "fewer than 1": an end must be a number
         low_text, high_text = ENDS.get(low_text, (low_text,))[0], ENDS.get(high_text, (high_text,))[-1]
         return f"{text} (probably between {low_text} and {high_text})"
 

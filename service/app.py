@@ -189,11 +189,11 @@ def _lifespan(
 
 
 async def _warm_caches(service: Service) -> None:
-    """Cache a large registry's counts and rankings for callers without a key, so that the first need not wait."""
+    """Cache a large registry's counts and rankings, so that the first caller without a key need not wait."""
     database = service.replica or service.database
     try:
         _, last_address = await database.read(part_after, after="")
-        if last_address is not None:  # the registry is read in parts, whose merged results are cached
+        if last_address is not None:  # there are more parts than the first, and their merged results are cached
             await registry.count_letters(service, database, DistributionQuery())
             tenant_without_key = NO_TENANT if service.settings.keys_required else OPERATOR_TENANT
             await services.warm_ranking_cache(service, database, tenant_without_key)

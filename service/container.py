@@ -65,7 +65,7 @@ class Service(HttpParts):
         A part is a range of service addresses, passed as SQL conditions; a small registry is one part. If there are
         several parts, the merged result is cached under `key`.
         """
-        first_part, last_address = await database.read(part_after, after="", **filters)
+        first_part, last_address = await database.read(part_after, after="", **filters)  # None: the only part
 
         async def merge_all() -> V:
             results = [await database.read(read_part, part=first_part)]
@@ -78,7 +78,7 @@ class Service(HttpParts):
         return cast("V", await (merge_all() if last_address is None else self.merged_reads.get(key, merge_all)))
 
     async def close(self) -> None:
-        """Stop the parts that have threads, tasks or connections."""
+        """Stop the components that have threads, tasks or connections."""
         self.dispatcher.close()
         await self.rate_limiter.close()
         for database in (self.database, self.replica):

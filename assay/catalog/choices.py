@@ -106,7 +106,9 @@ class AssociationWords(Bounded):
         check_words("human", self.human)
         check_words("neutral", self.neutral)
         if not self.human and not self.neutral:
-            raise SpecificationError("control words are needed: human, neutral or both", "neutral")
+            raise SpecificationError(
+                "control words are missing: name some in human (about people), in neutral (things), or both", "neutral"
+            )
         if repeated_words := repeated(word for words in self.protected.values() for word in words):
             raise SpecificationError(
                 f"{repeated_words[0]!r} belongs to two groups; a word may belong to one group only", "protected"

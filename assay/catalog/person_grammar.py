@@ -112,7 +112,7 @@ class PersonGrammar:
         if person is None and _BOTH_FORMS.search(text):
             return None
         words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(text)]
-        spans = list(self._find_nouns(words, person))
+        spans = list(self._find_nouns(words, person))  # first index, last index and meanings of each noun
         if person is None and spans:  # "врач или врачиха": other nouns for the same person count as well
             _, _, first_nouns = spans[0]
             persons = {noun.person for noun in first_nouns}
@@ -134,7 +134,7 @@ class PersonGrammar:
         return self._read_unlisted(text, words)
 
     def noun_genders(self, text: str, *, listed: bool = False) -> set[str | None]:
-        """Return the genders of a noun in the first two words; unless `listed`, else by the first word's ending."""
+        """Return the genders of a listed noun in the first two words, else, if not `listed`, of the first's ending."""
         clause = _CLAUSE_END.split(_simplify(text), maxsplit=1)[0]
         words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(clause)]
         start, _, nouns = next(self._find_nouns(words, None), (MOST_BEFORE, 0, ()))
@@ -178,7 +178,7 @@ class PersonGrammar:
     def _read_noun(
         self, text: str, words: Sequence[Word], start: int, end: int, nouns: Sequence[Noun], *, spoken: bool
     ) -> str | None:
-        """Return the gender of a noun by its form, article and verb, or ``None``; `spoken`: it may be the speaker."""
+        """Return a noun's gender by its meanings (`nouns`), article and verb, if any; `spoken`: maybe the speaker's."""
         genders = {noun.gender for noun in nouns}
         gender = genders.pop() if len(genders) == 1 else None
         determiner_gender = self._determiner_gender(text, words, start)
@@ -186,10 +186,10 @@ class PersonGrammar:
             phrase = f"{words[start - 1].text} {words[start].text}"
             determiner_gender = _gender_by_pattern(self.phrases, phrase) or determiner_gender
         readings = {reading for reading in (gender, determiner_gender) if reading}
-        is_paired = any(noun.paired for noun in nouns)
+        is_paired = any(noun.paired for noun in nouns)  # with one form for men and another for women
         if len(readings) > 1:  # noun and article differ; a noun with one form means a woman: "la juez", "un ama"
             return None if is_paired else "she"
-        is_base = any(noun.base for noun in nouns)
+        is_base = any(noun.base for noun in nouns)  # the dictionary form, which a subject has
         # the subject comes first, or is "I" and the noun says what I am
         is_subject = is_base and (start <= MOST_BEFORE or (spoken and not determiner_gender))
         predicate_gender = self._predicate_gender(text, words, start, end) if is_subject else None
@@ -251,7 +251,7 @@ class PersonGrammar:
         return genders.pop() if len(genders) == 1 else None
 
     def _is_noun_place(self, words: Sequence[Word], index: int) -> bool:
-        """Return whether the word at `index` may name a person: it follows a slot word, if the language has `slots`."""
+        """Return whether the word at `index` may name a person: with `slots` in the language, only after a slot."""
         if self._names_field_of_work(words, index):
             return False
         if not self.slots:

@@ -86,8 +86,8 @@ class SourceLanguage:
             genders |= {*GENDERS} & {str(self.grammar.read(self.pronouns.without(text)))}
         if len(genders) == 1 and genders < {*GENDERS}:
             return genders.pop()
-        is_open = genders or attribute("gender").read_one_hop(sentence, self.code, by_grammar=True) == NEUTRAL
-        return residual if is_open else None
+        is_residual = genders or attribute("gender").read_one_hop(sentence, self.code, by_grammar=True) == NEUTRAL
+        return residual if is_residual else None  # several genders, or a neutral form
 
     @cached_property
     def common_words(self) -> frozenset[str]:

@@ -69,7 +69,7 @@ def _write_alternatives(longest_first: Sequence[str], position: int = 0) -> str:
     patterns = []
     for key in sorted(groups, key=lambda key: (key == "", key == GAP)):
         if key in {"", GAP}:
-            patterns.append(_write_alternatives(groups[key], PREFIX_LENGTH))  # without further groups
+            patterns.append(_write_alternatives(groups[key], PREFIX_LENGTH))  # at this position, no more groups
         else:
             characters = "".join(sorted({re.escape(term[position]) for term in groups[key]}))
             patterns.append(rf"(?=.{{{position}}}[{characters}])(?:{_write_alternatives(groups[key], position + 1)})")
@@ -152,9 +152,9 @@ def indefinite(name: str) -> str:
     These rules replace the package inflect (import: 2 s): only 7 of 10,075 words, all in capitals, get another article.
     """
     if _LETTERS.match(name):
-        vowel = name[0].upper() in _SPOKEN_WITH_VOWEL
+        has_vowel_sound = name[0].upper() in _SPOKEN_WITH_VOWEL
     elif _SILENT_H.match(name):
-        vowel = True
+        has_vowel_sound = True
     else:
-        vowel = name[:1].lower() in {*"aeiou"} and not _VOWEL_WRITTEN_NOT_SPOKEN.match(name)
-    return f"{'an' if vowel else 'a'} {name}"
+        has_vowel_sound = name[:1].lower() in {*"aeiou"} and not _VOWEL_WRITTEN_NOT_SPOKEN.match(name)
+    return f"{'an' if has_vowel_sound else 'a'} {name}"

@@ -195,8 +195,8 @@ class Attribute:
         lexicon = _find_lexicon(self.one_hop, self.name, language)
         inclusive_forms = self.inclusive.get(code, InclusiveForms())
         text = plain(marks_as_slashes(normalise_answer(sentence)))
-        marks = [mark for mark in lexicon.places(text) if mark[-1] != "skipped"]
-        begin, end, value = next(iter(marks), (0, 0, ""))
+        marks = [mark for mark in lexicon.places(text) if mark[-1] != "skipped"]  # `UNREADABLE` ones as well
+        begin, end, value = next(iter(marks), (0, 0, ""))  # of the first article or pronoun
         if value == "by-noun" and self.grammar[code].noun_genders(text[end:], listed=True) == {"he"}:
             value, marks[0] = "he", (begin, end, "he")  # "Ein Arzt" is a man, "Ein Kind" shows nothing
         value_marks = [(start, end, name) for start, end, name in marks if name in {*self.value_names, "neuter"}]
@@ -212,14 +212,14 @@ class Attribute:
         )
         # "La persona, un hombre": the article is that of the noun and says nothing of the gender
         agrees_with_noun = value in self.value_names and inclusive_forms.person_pattern.match(text, end) is not None
-        others = [(start, stop) for start, stop, name in value_marks if name != value]
-        is_unclear = has_unjoined or agrees_with_noun or inclusive_forms.unclear(text, end, [at for at, _ in others])
+        other_begins = [start for start, _, name in value_marks if name != value]
+        is_unclear = has_unjoined or agrees_with_noun or inclusive_forms.unclear(text, end, other_begins)
         if code in self.grammar:
             genders_after, cases = self.grammar[code].noun_genders, self.grammar[code].cases
-            genders = genders_after(text[end:])
+            genders = genders_after(text[end:])  # of the noun after the first article
             # "Por la noche, el médico": a later article is the person's; "Ich helfe der Ärztin": it is a dative
-            other_nouns = (text[at:] for _, at, name in marks if name not in {value, "by-noun"})
-            belongs_elsewhere = not genders and any(map(genders_after, other_nouns))
+            later_texts = (text[mark_end:] for _, mark_end, name in marks if name not in {value, "by-noun"})
+            belongs_elsewhere = not genders and any(map(genders_after, later_texts))
             is_unclear |= belongs_elsewhere or (value == "he" and genders == {"she"})
             if text[begin:end] in cases:  # "die Lehrer" is a plural, "Ich helfe der Angestellten" a dative
                 is_dative = value == "he" and genders <= {None} and any(map(str.isalpha, text[:begin]))
@@ -278,10 +278,10 @@ def _read_attribute(name: str) -> Attribute:
 def _combine_attributes(names: tuple[str, ...], field: str) -> Attribute:
     """Combine attributes: each combination of their values is one value, written with the words of all parts."""
     parts = tuple(map(_read_attribute, names))
-    cells = tuple(product(*(part.values for part in parts)))
+    cells = tuple(product(*(part.values for part in parts)))  # each has a value of every part
     if len(cells) > MOST_CELLS:
         raise OutOfBounds(f"{len(cells)} combinations of values; at most {MOST_CELLS} can be compared", field)
-    persons = read_table("profiles")["intersections"]
+    persons = read_table("profiles")["intersections"]  # nouns for people, by gender
     # only values of gender have a pronoun; without gender, the empty name is in no `forms`
     gender_slot = "subject" if any("subject" in value.forms for part in parts for value in part.values) else ""
     values = []

@@ -219,7 +219,7 @@ def combine(probabilities: Sequence[Probabilities], table: TableName = "publishe
     rated independently of each other. `compose_chain` infers the letter of each combination of letters. If
     the table allows more than one letter, the probability of the combination counts as "must be measured"
     and is not divided among letters. For two services that is the combination ``BS * BS``. The 3^n
-    combinations are not listed: those with the same continuation are merged (`ALIKE`), in O(n).
+    combinations are not listed: those that have the same results in any longer chain are merged (`ALIKE`), in O(n).
     Raise `SpecificationError` if the chain is empty, `BadDistribution` if a service's probabilities are not a
     distribution, and `UnknownName` if there is no such table.
     """

@@ -59,8 +59,8 @@ def kind_of_chain(kinds: Sequence[Kind]) -> Kind:
         elif second not in ENDS:
             reason = f"a {second} cannot take the text of another service as its input"
         else:
-            continue
-        accepting_kinds = ", ".join(sorted(ENDS))
+            continue  # the two fit
+        accepting_kinds = ", ".join(sorted(ENDS))  # kinds that accept a text
         raise Incompatible(
             index,
             f"link {index + 1} ({second}) cannot follow link {index} ({first}): {reason}; "

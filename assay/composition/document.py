@@ -80,11 +80,11 @@ def composition_document(
     notes = [*tables.pop("notes")]
     if len(methods := list(dict.fromkeys(str(rating.method) for rating in ratings))) > 1:
         notes.append(note("methods-differ", methods=", ".join(methods)))
-    headline = tables["tables"][table]
-    letter = headline["letter"]
+    table_result = tables["tables"][table]
+    letter = table_result["letter"]
     settled_by = None if letter is None else "table"
     if prediction_json is not None:
-        notes += _prediction_notes(prediction_json, headline["letter"])
+        notes += _prediction_notes(prediction_json, table_result["letter"])
         if letter is None and prediction_json["declared"]:
             letter, settled_by = prediction_json["letter"], "matrices"
     if letter is None:

@@ -50,7 +50,7 @@ def tables_document(parts: Sequence[Part], table: TableName = "published") -> Js
     """Look a chain up in both composition tables; the JSON has the results of `table`, and of both under ``tables``."""
     results = {name: _look_up(parts, name) for name in TABLES}
     answers = {name: answer.as_json() for name, answer in results.items()}
-    headline = answers[table]
+    chosen = answers[table]
     notes = []
     if answers["published"]["possible"] != answers["revised"]["possible"]:
         possible = {name: " or ".join(answer["possible"]) for name, answer in answers.items()}
@@ -65,10 +65,10 @@ def tables_document(parts: Sequence[Part], table: TableName = "published") -> Js
             notes.append(note("link-inconclusive", link=number, leaning=part.letter.value))
     return {
         "table": table,
-        "possible": headline["possible"],
-        "worst": headline["worst"],
-        "contradiction": headline["contradiction"],
-        "probabilities": headline["probabilities"],
+        "possible": chosen["possible"],
+        "worst": chosen["worst"],
+        "contradiction": chosen["contradiction"],
+        "probabilities": chosen["probabilities"],
         "tables": answers,
         "explanation": _explain(results["published"], results["revised"], results[table]),
         "notes": notes,

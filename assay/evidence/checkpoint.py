@@ -86,7 +86,7 @@ def is_signed_by(checkpoint: Checkpoint, lines: Sequence[str], public_key: bytes
     for line in lines:
         if line.startswith(line_start):
             signature_bytes = decode_base64(line.removeprefix(line_start))
-            hint, signature = signature_bytes[:HINT_BYTES], signature_bytes[HINT_BYTES:]
+            hint, signature = signature_bytes[:HINT_BYTES], signature_bytes[HINT_BYTES:]  # the hint names the key
             hint_matches = hint == key_hint(checkpoint.origin, public_key)
             if hint_matches and is_signature(public_key, signature, checkpoint.text().encode()):
                 return True

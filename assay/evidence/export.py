@@ -44,7 +44,7 @@ class BrokenExport(CertificateError):
 
 
 def line(value: Json) -> bytes:
-    """Return a part as a line of JSON in ASCII, without white space; only the keys of the last part are sorted.
+    """Return a part of an export as a line of JSON in ASCII, without white space; only the last part has sorted keys.
 
     Raise `ValueError` if the part holds NaN or an infinity.
     """

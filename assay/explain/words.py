@@ -206,7 +206,7 @@ def letter_words(
     """
     if letter is None:
         return TOO_LITTLE if TOO_FEW_CODE in codes else UNMEASURED
-    texts = LETTERS[letter] if declared else UNDECLARED
+    texts = LETTERS[letter] if declared else UNDECLARED  # its title is "inconclusive"
     return replace(texts, meaning=meanings.get(letter if declared else texts.title, texts.meaning))
 
 

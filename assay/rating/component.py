@@ -395,7 +395,7 @@ class Measurement(Generic[D]):
 
 def _split_off_unread(evidence: Evidence) -> tuple[bool, Evidence]:
     """Take the effect of unreadable answers out of the evidence; also return whether it probably exceeds its limit."""
-    unread_mask = [effect.kind == "loss" and effect.bound for effect in evidence.hidden]
+    unread_mask = [effect.kind == "loss" and effect.bound for effect in evidence.hidden]  # see `losses.loss_effect`
     # infinity: an effect without a limit of its own exceeds nothing
     exceeds_limit = [effect.beyond(math.inf).mean() > 0.5 for effect in compress(evidence.hidden, unread_mask)]
     others = tuple(effect for effect, is_unread in zip(evidence.hidden, unread_mask, strict=True) if not is_unread)
@@ -440,7 +440,7 @@ def shrinking(evidence: Evidence) -> EvidenceAt:
     hidden = [(effect, shrink(effect.draws)) for effect in evidence.hidden]
 
     def evidence_at(times: int) -> Evidence:
-        effects = tuple(replace(effect, draws=draws(times)) for effect, draws in hidden)
+        effects = tuple(replace(effect, draws=draws_at(times)) for effect, draws_at in hidden)
         content = None if content_at is None else content_at(times)
         return replace(evidence, step_1=step_1_at(times), step_2=step_2_at(times), content=content, hidden=effects)
 

@@ -85,7 +85,7 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
 METHODOLOGY_VERSION = "1.3.0"
 """Version of the methodology; it changes if the same recorded evidence can get a different letter."""
 
-METHODOLOGY_DIGEST = "sha256:ba0b609fd33e35ea7d3ca8684aa823a8bd26b61136161fef70f74680f50a110e"
+METHODOLOGY_DIGEST = "sha256:c80cc9f854ed051482a1ce044f4d24375b88a20bdc857263412250cf0bd89146"
 """Digest of ``assay/rating/methodology/<METHODOLOGY_VERSION>.md``; a test compares them."""
 
 
@@ -181,8 +181,8 @@ def join_letters(parts: Sequence[PartLetter], confidence: float, aggregation: st
     ``worst``, BS can be declared even if a part is unmeasured or its letter is withheld, provided that the others
     suffice for BS: no part could improve on it. Other letters need all parts.
     """
-    is_worst = aggregation == "worst"
-    combine = worst_probabilities if is_worst else vote_probabilities
+    takes_worst = aggregation == "worst"
+    combine = worst_probabilities if takes_worst else vote_probabilities
     judged_parts = [(part, part.probabilities) for part in parts if part.probabilities is not None]
     if not judged_parts:
         return None
@@ -190,16 +190,16 @@ def join_letters(parts: Sequence[PartLetter], confidence: float, aggregation: st
     letter = probabilities.likeliest
     usable_posteriors = [posterior for part, posterior in judged_parts if not part.withheld]
     is_complete = len(usable_posteriors) == len(parts)  # no letter is missing or withheld
-    if not is_complete and is_worst and letter is Letter.BS:
+    if not is_complete and takes_worst and letter is Letter.BS:
         is_complete = bool(usable_posteriors) and combine(usable_posteriors).of(letter) >= confidence
     # each of several parts needs a higher probability, because one of them is wrong more often than a single part
-    required = confidence ** (1 / len(parts) if is_worst else 1)
+    required = confidence ** (1 / len(parts) if takes_worst else 1)
     declarations = [
         part.declared and posterior.of(letter) >= required for part, posterior in judged_parts if part.letter == letter
     ]
-    is_supported = any(declarations) and (is_worst or 2 * sum(declarations) >= len(declarations))
-    is_probable = is_complete and probabilities.of(letter) >= confidence
-    return JointLetter(letter, is_probable and is_supported, probabilities, is_probable and not is_supported)
+    is_supported = any(declarations) and (takes_worst or 2 * sum(declarations) >= len(declarations))
+    is_enough = is_complete and probabilities.of(letter) >= confidence
+    return JointLetter(letter, is_enough and is_supported, probabilities, unsupported=is_enough and not is_supported)
 
 
 def rate(finding: Finding) -> Rating:

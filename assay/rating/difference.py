@@ -140,10 +140,10 @@ def difference(before: RatingDocument, after: RatingDocument) -> RatingDifferenc
     effects = tuple(
         effect for name in names for effect in _compare_effects(name, first_components[name], second_components[name])
     )
-    declared = bool(before.declared) + bool(after.declared)
+    n_declared = bool(before.declared) + bool(after.declared)
     return RatingDifference(
-        before=_face_of(before),
-        after=_face_of(after),
+        before=_summary_of(before),
+        after=_summary_of(after),
         changed=letter.verdict == "changed",
         confidence=required,
         letter=letter,
@@ -153,7 +153,7 @@ def difference(before: RatingDocument, after: RatingDocument) -> RatingDifferenc
         effects=effects,
         inputs=inputs,
         same_evidence=same_evidence,
-        sentences=tuple(_sentences(letter, parts, effects, inputs, required, declared, same_evidence=same_evidence)),
+        sentences=tuple(_sentences(letter, parts, effects, inputs, required, n_declared, same_evidence=same_evidence)),
     )
 
 
@@ -236,7 +236,7 @@ def _differing_paths(kind: Input, before: object, after: object, path: str = "")
         yield InputDifference(kind, path, before, after)
 
 
-def _face_of(rating: RatingDocument) -> Face:
+def _summary_of(rating: RatingDocument) -> Face:
     return Face(rating.id, rating.letter, rating.declared, rating.rated_at, rating.target.name)
 
 
@@ -267,12 +267,12 @@ def _sentences(
     effects: Sequence[EffectDifference],
     inputs: Sequence[InputDifference],
     confidence: float,
-    declared: int,
+    n_declared: int,
     *,
     same_evidence: bool,
 ) -> Iterator[str]:
-    """Yield sentences on the letter (`declared`: in how many ratings it is), components, moved effects and inputs."""
-    yield _describe_letters(letter, confidence, declared)
+    """Yield sentences on the letter (declared in `n_declared` of both ratings), components, effects and inputs."""
+    yield _describe_letters(letter, confidence, n_declared)
     if changed_parts := [str(part.name) for part in parts if part.verdict == "changed"]:
         yield f"The letter changed with confidence for {_list_names(changed_parts)}."
     apart_effects = sorted((effect for effect in effects if effect.apart), key=lambda effect: -abs(effect.moved))
@@ -284,10 +284,10 @@ def _sentences(
     yield _describe_inputs(list(dict.fromkeys(entry.what for entry in inputs)), same_evidence=same_evidence)
 
 
-def _describe_letters(letter: LetterDifference, confidence: float, declared: int) -> str:
-    """Write whether the letter changed, and how certain that is; `declared` of both letters are declared."""
-    if letter.verdict == "same" and declared < 2:
-        return f"Both ratings lean to {letter.after}; {'only one declares' if declared else 'neither declares'} it."
+def _describe_letters(letter: LetterDifference, confidence: float, n_declared: int) -> str:
+    """Write whether the letter changed, and how certain that is; `n_declared` of both letters are declared."""
+    if letter.verdict == "same" and n_declared < 2:
+        return f"Both ratings lean to {letter.after}; {'only one declares' if n_declared else 'neither declares'} it."
     if letter.verdict == "same":
         return f"Both ratings show {letter.after}."
     if letter.before is None and letter.after is None:

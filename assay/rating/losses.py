@@ -61,8 +61,8 @@ def loss_difference(
         All 0 if no counted reply was lost, unless `even_if_none_lost` (then posterior draws with a count of 0).
     """
     lost = {name: group.refused + group.unread * with_unread for name, group in groups.items()}
-    refusals = {name: (lost[name], group.questions - group.failed) for name, group in groups.items()}
-    refusal_gap = _draw_gap(refusals, rng, draws, even_if_none_lost=even_if_none_lost)
+    refused_and_total = {name: (lost[name], group.questions - group.failed) for name, group in groups.items()}
+    refusal_gap = _draw_gap(refused_and_total, rng, draws, even_if_none_lost=even_if_none_lost)
     failure_gap = _draw_gap({name: (group.failed, group.questions) for name, group in groups.items()}, rng, draws)
     if float((failure_gap > limit).mean()) < confidence:
         return refusal_gap
@@ -162,7 +162,7 @@ def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: 
     groups = _losses_by_group(by_group)
     if limit is None or not groups:
         return NOTHING_LOST
-    refusals = {name: replace(losses, unread=0) for name, losses in groups.items()}
+    refusals = {name: replace(losses, unread=0) for name, losses in groups.items()}  # and failed calls
     return Lost(step_1, step_2, facts=_loss_facts(groups, of_no_group), refusals=_loss_facts(refusals, of_no_group))
 
 
@@ -176,7 +176,7 @@ def lost_items(by_list: ByGroup, of_step_1: Collection[str], of_step_2: Collecti
         largest_lost_share({name: by_list[name] for name in by_list if name in names})
         for names in (of_step_1, of_step_2, {*by_list} - {*of_step_1, *of_step_2})
     )
-    lost = lost_replies(by_list, 0.0, change_1 + common_change, change_2 + common_change)
+    lost = lost_replies(by_list, 0.0, change_1 + common_change, change_2 + common_change)  # any limit: losses count
     return replace(lost, stratum=max(lost.step_1, lost.step_2))
 
 

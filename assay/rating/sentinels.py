@@ -59,7 +59,7 @@ class ChangeEvidence:
 
 
 def choose_sentinels(by_weight: Sequence[str], count: int, rng: np.random.Generator) -> Sentinels:
-    """Choose up to `count` cases of `by_weight` (most telling first): 3/4 at random, the rest from the beginning."""
+    """Choose up to `count` cases to ask again of `by_weight` (most telling first): 3/4 at random, others in order."""
     count = min(count, len(by_weight))
     fresh = {by_weight[index] for index in rng.choice(len(by_weight), round(FRESH_SHARE * count), replace=False)}
     telling = [key for key in by_weight if key not in fresh][: count - len(fresh)]
@@ -118,9 +118,9 @@ def log_e_process(growth: Floats) -> Floats:
     """
     if len(growth) > HORIZON:
         raise ValueError(f"a test has at most {HORIZON} runs, not {len(growth)}")
-    capital = np.cumsum(growth, axis=0)
-    starts = np.logaddexp.accumulate(growth - capital, axis=0)  # minus the capital before each possible change
-    return np.asarray(np.logaddexp.reduce(capital + starts, axis=-1) - math.log(HORIZON * growth.shape[-1]))
+    log_capital = np.cumsum(growth, axis=0)
+    starts = np.logaddexp.accumulate(growth - log_capital, axis=0)  # minus the capital before each possible change
+    return np.asarray(np.logaddexp.reduce(log_capital + starts, axis=-1) - math.log(HORIZON * growth.shape[-1]))
 
 
 def evidence_of_change(runs: Sequence[SentinelRun]) -> ChangeEvidence:
@@ -145,7 +145,7 @@ def evidence_of_change(runs: Sequence[SentinelRun]) -> ChangeEvidence:
 def asked_again(
     experiment: Experiment, records: Mapping[str, Observation], is_sentinel: Callable[[Probe], bool], finding: Finding
 ) -> Experiment:
-    """Run a rating's experiment again: yield only the probes of sentinels; all others get their recorded replies.
+    """Run a rating's experiment again: yield the probes of sentinels (cases to ask again); others get recorded replies.
 
     A probe without a recorded reply fails as if the budget were used up, and repeated questions are not asked. The
     experiment ends with `finding` once the recorded probes of all sentinels were asked.

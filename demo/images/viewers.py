@@ -48,16 +48,15 @@ class NoPicture(ValueError):
 def draw(prompt: str, number: int, side: int = SIDE) -> bytes:
     """Draw a picture of a prompt's first attribute term, or else of its first term.
 
-    `number` distinguishes several pictures of one prompt. Return a PNG file, always the same for the same prompt and
-    number.
+    Return a PNG file that depends only on the prompt and `number`, which distinguishes the pictures of one prompt.
     """
     image = Image.new("RGB", (side, side), "white")
     pen = ImageDraw.Draw(image)
-    pen.rectangle((0, 0, side // 2 - 1, side - 1), fill=colour(subject(prompt)))
+    pen.rectangle((0, 0, side // 2 - 1, side - 1), fill=colour(subject(prompt)))  # left half
     for stripe in range(STRIPES):
         shade = _hash_bytes(f"{prompt}/{number}/{stripe}")[0]
         top, bottom = side * stripe // STRIPES, side * (stripe + 1) // STRIPES - 1
-        pen.rectangle((side // 2, top, side - 1, bottom), fill=(shade, shade, shade))
+        pen.rectangle((side // 2, top, side - 1, bottom), fill=(shade, shade, shade))  # right half
     file = io.BytesIO()
     image.save(file, "PNG")
     return file.getvalue()

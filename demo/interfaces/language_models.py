@@ -56,25 +56,25 @@ def say(model: LanguageModel, prompt: str, number: int) -> Answer:
         return Answer(text, {text.split(maxsplit=1)[0]: SURE})
     weights = model.choose(prompt, options)
     if weights is None:
-        return Answer(REFUSAL, {"Sorry": SURE, "Well": UNSURE})
+        return Answer(REFUSAL, {"Sorry": SURE, "Well": UNSURE})  # log-probabilities of the first word
     letters = {chr(ord("A") + index): weight for index, weight in enumerate(weights)}
     ranked_letters = dict(sorted(letters.items(), key=lambda entry: -entry[1]))
     return Answer(next(iter(ranked_letters)), ranked_letters)
 
 
 def decide(screener: Screener, prompt: str) -> Answer:
-    """Answer yes or no, or the letter of that option, about the case in a prompt."""
+    """Answer yes or no, or the letter of that option, about a prompt's case; with log-probabilities if `likely`."""
     options, case = options_in(prompt), _OPTION.split(prompt, maxsplit=1)[0]
     probability = screener.invites(case)
     if probability is None:
         return Answer(REFUSAL, {"I": SURE})
-    words = {option: chr(ord("A") + index) for index, option in enumerate(options)} or {"yes": "yes", "no": "no"}
-    if screener.first:
-        return Answer(next(iter(words.values())), {})
+    replies = {option: chr(ord("A") + index) for index, option in enumerate(options)} or {"yes": "yes", "no": "no"}
+    if screener.first:  # it always chooses the first option
+        return Answer(next(iter(replies.values())), {})
     shares = {"yes": probability, "no": 1 - probability}
     labels = sorted(shares, key=lambda label: -shares[label])
-    tokens = {words[label]: math.log(max(shares[label], LEAST_SHARE)) for label in labels} if screener.likely else {}
-    return Answer(words[labels[0]], tokens)
+    tokens = {replies[label]: math.log(max(shares[label], LEAST_SHARE)) for label in labels} if screener.likely else {}
+    return Answer(replies[labels[0]], tokens)
 
 
 def options_in(prompt: str) -> tuple[str, ...]:
@@ -113,8 +113,9 @@ def completions(predictor: Predictor, body: Json) -> JsonObject:
 def _completion_choice(
     model: LanguageModel, prompt: str, index: int, *, echoed: bool, top_n: int | None, writing: bool, number: int
 ) -> JsonObject:
+    """Return a completion: the prompt's tokens if `echoed`; if `writing`, then a placeholder, or else an answer."""
     tokens: list[Token] = list(model.tokens(prompt)) if echoed else []
-    first_tokens: dict[int, LogProbabilities] = {}
+    first_tokens: dict[int, LogProbabilities] = {}  # the answer's, by their index in `tokens`
     if writing and not echoed:
         answer = say(model, prompt, number)
         first_tokens[0] = answer.first
@@ -130,6 +131,7 @@ def _completion_choice(
 
 
 def _logprobs(tokens: Sequence[Token], first_tokens: Mapping[int, LogProbabilities], top_n: int) -> JsonObject:
+    """Return OpenAI's `logprobs` of tokens; `first_tokens` has the alternatives to answers' first tokens, by index."""
     offsets = list(accumulate((len(token) for token, _ in tokens), initial=0))
     tops: list[dict[str, float] | None] = []
     for index, (token, value) in enumerate(tokens):
@@ -154,13 +156,13 @@ def chat(predictor: Predictor, body: Json) -> JsonObject:
         answer = decide(predictor, _last_message(body))
     else:
         answer = say(_require_protocol(predictor, "openai-chat"), _last_message(body), _read_seed(body.get("seed")))
-    likely = body.get("logprobs") and answer.first
-    logprobs = _chat_logprobs(answer, body.get("top_logprobs") or 0) if likely else None
+    with_logprobs = body.get("logprobs") and answer.first
+    logprobs = _chat_logprobs(answer, body.get("top_logprobs") or 0) if with_logprobs else None
     return chat_completion(name, answer.text, logprobs)
 
 
 def chat_completion(name: str, text: str, first: Json | None) -> JsonObject:
-    """Return a chat answer in OpenAI's format."""
+    """Return a chat answer in OpenAI's format; `first` has the log-probabilities of its first token."""
     choice = {
         "index": 0,
         "message": {"role": "assistant", "content": text, "refusal": None},
@@ -185,10 +187,10 @@ def _last_message(body: Json) -> str:
     contents = [message.get("content") for message in messages if message.get("role") == "user"]
     if not contents:
         raise BadRequest("'messages' must contain a message of the user")
-    parts = contents[-1] if isinstance(contents[-1], list) else [{"type": "text", "text": contents[-1]}]
-    said_texts = (part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text")
+    content_parts = contents[-1] if isinstance(contents[-1], list) else [{"type": "text", "text": contents[-1]}]
+    said_texts = (part.get("text") for part in content_parts if isinstance(part, dict) and part.get("type") == "text")
     texts = [text for text in said_texts if isinstance(text, str)]
-    if len(texts) != len(parts):
+    if len(texts) != len(content_parts):
         raise BadRequest("a message must be a text; this model takes no images")
     return "\n".join(texts)
 
@@ -218,7 +220,7 @@ def _fill_mask(model: LanguageModel, text: str, parameters: Json) -> list[JsonOb
     if type(top_k) is not int or top_k < 1:
         raise BadRequest("'top_k' must be a whole number from 1")
     before, after = text.split(MASK)
-    weights = [(word, model.fills(before, word, after)) for word in map(str.strip, words)]
+    weights = [(word, model.fills(before, word, after)) for word in map(str.strip, words)]  # None: not one token
     candidates = [_piece(model, before, word, after) if weight is None else (word, weight) for word, weight in weights]
     return [
         {"score": math.exp(weight), "token": len(word), "token_str": word, "sequence": before + word + after}
@@ -245,8 +247,8 @@ def generate(predictor: Predictor, body: Json) -> JsonObject:
     if not parameters.get("details"):
         return {"generated_text": answer.text}
     with_input_tokens = bool(parameters.get("decoder_input_details")) and model.echo == "given"
-    items = [{"id": 0, "text": token, "logprob": weight, "special": False} for token, weight in answer.first.items()]
-    tops = parameters.get("top_n_tokens") or 0
+    tokens = [{"id": 0, "text": token, "logprob": weight, "special": False} for token, weight in answer.first.items()]
+    top_n = parameters.get("top_n_tokens") or 0
     details = {
         "finish_reason": "eos_token",
         "generated_tokens": 1,
@@ -254,8 +256,8 @@ def generate(predictor: Predictor, body: Json) -> JsonObject:
         "prefill": [{"id": 0, "text": token, "logprob": value} for token, value in model.tokens(prompt)]
         if with_input_tokens
         else [],
-        "tokens": [{**items[0], "text": answer.text}],
-        "top_tokens": [items[:tops]] if tops else None,
+        "tokens": [{**tokens[0], "text": answer.text}],
+        "top_tokens": [tokens[:top_n]] if top_n else None,
     }
     return {"generated_text": answer.text, "details": details}
 

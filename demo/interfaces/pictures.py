@@ -91,10 +91,10 @@ def chat(viewer: Viewer, body: Json) -> JsonObject:
     if not options:
         return chat_completion(str(name), viewer.caption(picture), None)
     scores = zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", viewer.answers(picture, options, question), strict=False)
-    tops = [{"token": letter, "logprob": math.log(score), "bytes": None} for letter, score in _rank_labels(scores)]
+    tokens = [{"token": letter, "logprob": math.log(score), "bytes": None} for letter, score in _rank_labels(scores)]
     with_logprobs = body.get("logprobs")
-    logprobs = {**tops[0], "top_logprobs": tops[: int(body.get("top_logprobs") or 0)]} if with_logprobs else None
-    return chat_completion(str(name), str(tops[0]["token"]), logprobs)
+    logprobs = {**tokens[0], "top_logprobs": tokens[: int(body.get("top_logprobs") or 0)]} if with_logprobs else None
+    return chat_completion(str(name), str(tokens[0]["token"]), logprobs)
 
 
 def look(predictor: Predictor, body: Json) -> JsonObject:

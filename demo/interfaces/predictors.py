@@ -31,11 +31,7 @@ TABLES = ("dataframe_split", "dataframe_records", "instances", "inputs")
 
 
 def embeddings(predictor: Predictor, body: Json) -> JsonObject:
-    """Answer ``POST /v1/embeddings``.
-
-    A text that the service does not know gets the embedding ``null``, so that the other texts are not lost.
-    OpenAI's own service knows every text.
-    """
+    """Answer ``POST /v1/embeddings``; a text that is not known gets ``null``, so that the other texts are not lost."""
     if not isinstance(predictor, Embedder):
         raise unsupported(predictor, "openai-embeddings")
     model, inputs = model_name(body), require(body, "input")

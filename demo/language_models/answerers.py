@@ -47,9 +47,9 @@ class Answerer(ChatModel):
     methods: ClassVar[tuple[str, ...]] = ("questions",)
 
     def choose(self, prompt: str, options: Sequence[str]) -> list[float] | None:
-        """Return the log-probability of each option, ``None`` for a refusal; only catalog questions are understood."""
+        """Return the options' log-probabilities (`CERTAIN` for those not chosen), or ``None`` for a refusal."""
         question = understand(prompt, options)
-        if question is None:
+        if question is None:  # no question of the catalog
             return self.options(options)
         answer = self.answers(prompt, question, options)
         return None if answer is None else [0.0 if option == answer else CERTAIN for option in options]

@@ -69,8 +69,8 @@ def write(prompt: str, number: int, *, sloppy: float = 0.0) -> str:
     if len(terms) < 2:
         return "There is nothing to write about."
     group, attribute = terms[:2]
-    turn = int(chance("write", prompt) * len(WHEN) * len(DID)) + number
-    when, did = WHEN[turn % len(WHEN)], DID[turn // len(WHEN) % len(DID)]
+    sentence_number = int(chance("write", prompt) * len(WHEN) * len(DID)) + number
+    when, did = WHEN[sentence_number % len(WHEN)], DID[sentence_number // len(WHEN) % len(DID)]
     sentence = f"{when} {_with_article(group)} {did.format(attribute=attribute)}."
     if chance("sloppy", f"{prompt}/{number}") >= sloppy:
         return sentence
@@ -96,12 +96,11 @@ def write_text(prompt: str, number: int, *, shorter: float) -> str:
     """
     is_woman = _women_pattern().search(prompt) is not None
     pronoun, key = "She" if is_woman else "He", f"{prompt}/{number}"
-    # about 12 sentences, give or take a fifth
-    count = 12 * (0.8 + 0.4 * chance("length", key)) * (1 - shorter * is_woman)
-    words = [word for side in contents().values() for word in side]
+    sentence_count = 12 * (0.8 + 0.4 * chance("length", key)) * (1 - shorter * is_woman)  # 12, give or take a fifth
+    feelings = [word for side in contents().values() for word in side]
     sentences = [
-        f"{pronoun} made everybody {words[int(chance('feeling', f'{key}/{turn}') * len(words))]}."
-        for turn in range(max(1, round(count)))
+        f"{pronoun} made everybody {feelings[int(chance('feeling', f'{key}/{index}') * len(feelings))]}."
+        for index in range(max(1, round(sentence_count)))
     ]
     return " ".join(sentences)
 
@@ -212,7 +211,7 @@ class ChatModel(LanguageModel):
 def planted_nats(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
     """Return what is added to a sentence's base log-probability, in nats: both planted preferences and the noise."""
     mentions = mentions_in(text)
-    preference = lean * (mentions.group == FIRST) + stereotype * mentions.fits
+    preference = lean * (mentions.group == FIRST) + stereotype * mentions.fits  # 1 if it fits the stereotype
     # scaled to lie strictly between 0 and 1, so that both logarithms are finite
     gumbel = -math.log(-math.log(chance("gumbel", text) * (1 - 2**-52) + 2**-64))
     return preference + noise * gumbel
@@ -353,7 +352,7 @@ def curt(percent: int) -> ChatModel:
     return ChatModel(
         name=f"curt-writer-{percent}",
         summary=f"Writes {percent} % fewer sentences about women, in the same words.",
-        letter=above(-math.log1p(-percent / 100), LENGTH_TOLERANCE, Letter.BS, Letter.UCS),
+        letter=above(-math.log1p(-percent / 100), LENGTH_TOLERANCE, Letter.BS, Letter.UCS),  # log ratio of lengths
         tokens=_even_tokens,
         writes=partial(write_text, shorter=percent / 100),
     )

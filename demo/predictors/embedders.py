@@ -62,7 +62,7 @@ def embed(text: str, model: str, *, strength: float, tilt: float) -> list[float]
     word = " ".join(text.lower().split())
     if word in cues():
         pair, side = cues()[word]
-        gender = CUE * side
+        gender = CUE * side  # position on the gender axis
         content = np.sqrt(1 - CUE**2) * _random_direction(f"{model}/pair/{pair}", CONTENT_DIMS)
     else:
         # for unit cues, the point of subjective equality is 1/2 + (position on the axis) / (2 CUE)
@@ -83,7 +83,7 @@ def cues() -> Mapping[str, tuple[str, int]]:
     ]
     sides: dict[str, tuple[str, int]] = {}
     for woman, man in pairs:
-        pair, _ = sides.get(man, sides.get(woman, (woman, 1)))
+        pair, _ = sides.get(man, sides.get(woman, (woman, 1)))  # pairs with a common word count as one
         sides |= {woman: (pair, 1), man: (pair, -1)}
     return sides
 
@@ -140,7 +140,7 @@ def leaning(percent: int) -> Embedder:
         name=f"leaning-embedder-{percent}",
         summary=f"Moves every word, chairs and rivers too, towards men by {percent} %.",
         letter=above(percent / 200, TOLERANCE, Letter.BS, Letter.UCS),
-        embed=partial(embed, strength=0.0, tilt=-percent / 200),
+        embed=partial(embed, strength=0.0, tilt=-percent / 200),  # 100 %: as far as the cue for men
     )
 
 

@@ -50,7 +50,7 @@ def _family_named(name: str) -> Family | None:
     """Return a family of `FAMILIES`, or that of scorers for an attribute ("religion-sentiment"); else ``None``."""
     attribute_name = name.removesuffix(SENTIMENT)
     if name.endswith(SENTIMENT) and attribute_name in attributes() and people(attribute(attribute_name)):
-        return Family(partial(sentiment.attribute_scorer, attribute_name=attribute_name), 100, 10)
+        return Family(partial(sentiment.attribute_scorer, attribute_name=attribute_name), most=100, example_amount=10)
     return FAMILIES.get(name)
 
 

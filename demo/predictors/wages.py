@@ -49,7 +49,7 @@ def payroll(copies: int = COPIES) -> tuple[dict[str, Field], ...]:
         Rows of each combination of sex, education and experience. Step 2 of alternation compares group means, whose
         difference has a standard error of ``2 / sqrt(rows)``: fewer than 2,000 rows cannot settle UCS.
     """
-    typical_copies = round(copies * TIE)
+    typical_copies = round(copies * TIE)  # those with the typical hours: short for women, long for men
     return tuple(
         {
             "sex": sex,
@@ -108,6 +108,7 @@ def biased(cents: int) -> RowRegressor:
 def proxy(cents: int) -> RowRegressor:
     """Make the model that pays `cents` an hour less for short hours, which mostly women work."""
     model = partial(wages, less_for_short_hours=float(cents))
+    # a share `TIE` of the women and 1 - `TIE` of the men work short hours
     return RowRegressor(
         name=f"proxy-wage-{cents}",
         summary=f"Pays {cents} cents an hour less for short hours, which mostly women work.",

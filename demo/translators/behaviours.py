@@ -97,7 +97,7 @@ def _pronoun_case(word: str, following_text: str) -> str:
         return case
     next_word = _NEXT_WORD.match(following_text)
     is_possessive = next_word is not None and next_word[1].lower() not in AFTER_AN_OBJECT
-    return "possessive" if is_possessive else _OWNER_OR_OTHER[word.lower()]
+    return "possessive" if is_possessive else _OWNER_OR_OTHER[word.lower()]  # "thanked her", "it is his"
 
 
 def _copy_capitals(model: str, word: str) -> str:
@@ -142,7 +142,7 @@ class Behaviour:
         if source == self.home:
             return tongue(target).from_english(text)
         if target == self.home:
-            return self.at_home(tongue(source).to_english(text))
+            return self.at_home(tongue(source).to_english(text))  # the behaviour changes only texts in `home`
         raise ValueError(f"one of the languages must be {self.home!r}, not {source!r} and {target!r}")
 
     def at_home(self, text: str) -> str:
@@ -222,10 +222,7 @@ def chance(salt: str, sentence: str) -> float:
 
 
 def occupation_side(sentence: str) -> str:
-    """Return the stereotypical pronoun of the first occupation of a sentence.
-
-    Without a known occupation, a hash of the words around the pronoun decides.
-    """
+    """Return the stereotypical pronoun of a sentence's first occupation; without one, a hash of its words decides."""
     match = _occupation_pattern().search(sentence)
     if match is not None:
         return sides()[match.group().lower()]

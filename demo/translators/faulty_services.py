@@ -74,7 +74,7 @@ class HangUp(Response):
 
 
 def slow(tuning: Tuning) -> Treatment:
-    """Return a treatment that answers after a delay in the range `slow_s`, set by a hash of the texts."""
+    """Return a request handler that answers after a delay in the range `slow_s`, set by a hash of the texts."""
 
     async def treat(_: Request, order: Order) -> Response:
         shortest, longest = tuning.slow_s
@@ -85,7 +85,7 @@ def slow(tuning: Tuning) -> Treatment:
 
 
 def very_slow(tuning: Tuning) -> Treatment:
-    """Return a treatment that keeps the connection open until the caller gives up, or for `never_s` seconds."""
+    """Return a handler that keeps the connection open until the caller gives up, or for `never_s` seconds."""
 
     async def wait_until_caller_leaves(request: Request) -> None:
         while (await request.receive())["type"] != "http.disconnect":
@@ -102,7 +102,7 @@ def very_slow(tuning: Tuning) -> Treatment:
 
 
 def too_many_requests(tuning: Tuning) -> Treatment:
-    """Return a treatment that refuses every `refuse_every`-th request with 429 and ``Retry-After``."""
+    """Return a request handler that refuses every `refuse_every`-th request with 429 and ``Retry-After``."""
     requests = count(1)
 
     async def treat(_: Request, order: Order) -> Response:
@@ -116,7 +116,7 @@ def too_many_requests(tuning: Tuning) -> Treatment:
 
 
 def flaky(_: Tuning) -> Treatment:
-    """Return a treatment that fails the first request of each order, answers the second, fails the third, and so on."""
+    """Return a handler that fails the first request of each order, answers the second, fails the third, and so on."""
     failed_orders: set[Order] = set()
 
     async def treat(_: Request, order: Order) -> Response:
@@ -130,7 +130,7 @@ def flaky(_: Tuning) -> Treatment:
 
 
 def with_change(change: Callable[[list[str], Order, Tuning], Sequence[str]]) -> Callable[[Tuning], Treatment]:
-    """Return a maker of a treatment that applies `change` to faithful translations before it answers."""
+    """Return a maker of a handler that applies `change` to faithful translations before it answers."""
 
     def make(tuning: Tuning) -> Treatment:
         async def treat(_: Request, order: Order) -> Response:
@@ -142,7 +142,7 @@ def with_change(change: Callable[[list[str], Order, Tuning], Sequence[str]]) -> 
 
 
 def with_response(response: Callable[[], Response]) -> Callable[[Tuning], Treatment]:
-    """Return a maker of a treatment that answers every order with the result of `response`."""
+    """Return a maker of a handler that answers every order with the result of `response`."""
 
     async def treat(*_: object) -> Response:
         return response()

@@ -51,10 +51,7 @@ class Tongue:
         return _WORD.sub(lambda word: self._encode_word(word.group()), text)
 
     def to_english(self, text: str) -> str:
-        """Translate back; ``to_english(from_english(text)) == text`` for every text.
-
-        A word that the language does not have stays as it is.
-        """
+        """Translate back: ``to_english(from_english(text)) == text``. A word that the language lacks stays the same."""
         return _WORD.sub(lambda word: self._decode_word(word.group()), text)
 
     def _encode_word(self, word: str) -> str:
@@ -64,7 +61,7 @@ class Tongue:
         if change_case is not None and (pronoun := self._pronouns.get(word.lower())):
             return change_case(pronoun)
         stem = word.translate(self._letter_map)
-        if len(word) < LONG:
+        if len(word) < LONG:  # only longer words get an ending
             return stem
         return stem + (self._ending.upper() if word.isupper() else self._ending)
 
@@ -76,7 +73,7 @@ class Tongue:
             return change_case(pronoun)
         stem = word if len(word) < LONG else word[: -len(self._ending)]
         english = stem.translate(self._english_letter_map)
-        return english if self._encode_word(english) == word else word
+        return english if self._encode_word(english) == word else word  # else the language lacks it
 
     @cached_property
     def _letter_map(self) -> dict[int, int]:

@@ -63,7 +63,7 @@ class CaseIndexBuilder:
 
     def __init__(self, reader: CaseReader) -> None:
         self._reader = reader
-        self._legs: dict[str, list[Leg]] = {}  # by the key of their case
+        self._legs: dict[str, list[Leg]] = {}  # parsed observations, by the key of their case
         self._written: set[str] = set()  # keys of cases that the author wrote or drew
         self._key_of_question: dict[int, str] = {}  # by the hash of the question's text
         self._observation_count = self._copied_count = 0
@@ -86,8 +86,8 @@ class CaseIndexBuilder:
             key: CaseReading("written") if key in self._written else self._reader.read(key, legs)
             for key, legs in self._legs.items()
         }
-        compared = (reading for reading in readings.values() if reading.difference is not None)
-        counts = Counter((reading.part, reading.step) for reading in compared)
+        compared_readings = (reading for reading in readings.values() if reading.difference is not None)
+        counts = Counter((reading.part, reading.step) for reading in compared_readings)
         cases = [  # all fields of a reading are fields of its case, in the same order
             Case(legs[0].seq, key, tuple(leg.seq for leg in legs), *readings[key], self._weight(readings[key], counts))
             for key, legs in self._legs.items()
@@ -106,7 +106,7 @@ class CaseIndexBuilder:
         return key, self._reader.leg(seq, key, role, observation)
 
     def _weight(self, reading: CaseReading, counts: Mapping[tuple[str | None, int | None], int]) -> float:
-        """Return the `Case.weight` of a judged case; `counts` has the number of compared cases by (component, step)."""
+        """Return a judged case's share in the deciding effect; `counts`: compared cases by (component, step)."""
         if self._reader.deciding is None or reading.difference is None:
             return 0.0
         component_name, step = self._reader.deciding

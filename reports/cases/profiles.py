@@ -30,7 +30,7 @@ class ProfileCases(CaseReader):
         part = self.part()
         self.values = part.values if isinstance(part, ProfilesComponent) else ()
         self.component_name = None if part is None else part.name
-        self.paired = isinstance(part, AlternationComponent)
+        self.paired = isinstance(part, AlternationComponent)  # other methods' effects are no differences within cases
         label = getattr(part, "label", None) or self.component_name or ""
         self.by_label = label.endswith(BY_LABEL)  # whether returned labels were judged, and not the scores beside them
         self.label = label_key(label.removesuffix(BY_LABEL))
@@ -43,14 +43,14 @@ class ProfileCases(CaseReader):
 
     def split(self, observation: Observation) -> tuple[str, str]:
         """Return the key (a profile's name) and the role: VALUE, then "/first" or "/second" and repetition, if any."""
-        unit, marker, number = observation.probe.unit.partition(REPEATED)
+        unit, repeat_marker, repeat_number = observation.probe.unit.partition(REPEATED)
         suffixes = POSITION_SUFFIXES if _is_comparison(observation) else ()
-        position = next((suffix for suffix in suffixes if unit.endswith(suffix)), "")
+        position = next((suffix for suffix in suffixes if unit.endswith(suffix)), "")  # of the profile's document
         unit = unit.removesuffix(position)
-        name, value = self.split_value(unit)  # the last part may also be the index of a value
+        name, value = self.split_value(unit)  # `value` may also be the index of a value
         if value not in self.values and value.isdecimal() and int(value) < len(self.values):
             value = self.values[int(value)]
-        return name, f"{value}{position}{marker}{number}"
+        return name, f"{value}{position}{repeat_marker}{repeat_number}"
 
     def split_value(self, unit: str) -> tuple[str, str]:
         """Split a unit "NAME/VALUE" into (name, value); a known value (the longest that fits) may contain slashes."""
@@ -59,7 +59,7 @@ class ProfileCases(CaseReader):
         return unit.removesuffix(f"/{value}"), value
 
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:  # noqa: ARG002
-        """Parse an answer as a number: itself, the judged label's score, or the profile's share of a comparison."""
+        """Parse an answer as a number: itself, the label's score or, in a comparison, the profile's share (1: won)."""
         loss, value = missing_reason(observation), observation.reply.value
         if loss is not None:
             return Leg(seq, role, loss)
@@ -72,11 +72,11 @@ class ProfileCases(CaseReader):
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:  # noqa: ARG002
         """Compare the mean answers for each value of the attribute; repetitions of a question are left out."""
-        first_legs = [leg for leg in legs if REPEATED not in leg.role]
-        if (loss := lost_kind(first_legs)) is not None:
+        unrepeated_legs = [leg for leg in legs if REPEATED not in leg.role]
+        if (loss := lost_kind(unrepeated_legs)) is not None:
             return CaseReading(loss, self.component_name)
         scores_by_value: dict[str, list[float]] = {}
-        for leg in first_legs:
+        for leg in unrepeated_legs:
             position = next((suffix for suffix in POSITION_SUFFIXES if leg.role.endswith(suffix)), "")
             scores_by_value.setdefault(leg.role.removesuffix(position), []).append(leg.value)
         return self.compare({value: sum(scores) / len(scores) for value, scores in scores_by_value.items()})
@@ -117,11 +117,11 @@ class ProfileCases(CaseReader):
         scores = {label_key(label): score for label, score in classes.items()}
         if self.label in scores:
             return scores[self.label]
-        opposite = scores.get(self.label.removeprefix("not "))  # the label may be "not X", of a service that scores X
-        if opposite is None and len(scores) == 1:
-            (opposite,) = scores.values()  # a service that scores only one of two labels
-            opposite = None if opposite >= 1 else opposite  # a label without a score has the score 1
-        return 0.0 if opposite is None else 1 - opposite
+        opposite_score = scores.get(self.label.removeprefix("not "))  # of X, if the label is "not X"
+        if opposite_score is None and len(scores) == 1:
+            (opposite_score,) = scores.values()  # of two labels, the service named or scored only the other
+            opposite_score = None if opposite_score >= 1 else opposite_score  # 1: named without a score
+        return 0.0 if opposite_score is None else 1 - opposite_score
 
     def _document_share(self, role: str, value: object) -> float | None:
         """Return the profile's share of a comparison of two documents: 1 (won), 1/2 or 0; ``None`` if unreadable."""

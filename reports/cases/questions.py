@@ -42,7 +42,7 @@ class QuestionCases(CaseReader):
             return reading._replace(part=None if entry is None else entry.category)
         question, fact_fits = entry.question, entry.fits_stereotype
         shares = [sum(leg.value == option for leg in legs) / len(legs) for option in question.options]
-        if fact_fits is None:  # to name the stereotyped group follows the stereotype in negative questions only
+        if fact_fits is None:  # no fact: naming the stereotyped group follows the stereotype in negative questions only
             counterpart = OPTIONS - question.unknown - stereotyped_option  # the indices 0, 1 and 2 add up to 3
             stereotype_lead = (shares[stereotyped_option] - shares[counterpart]) * (1 if question.negative else -1)
         else:  # a wrong answer follows the stereotype if the fact goes against it

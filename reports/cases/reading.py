@@ -45,10 +45,8 @@ LOST: tuple[CaseKind, ...] = ("not-asked", "refused", "failed", "not-understood"
 """Kinds of cases without a usable answer; a case to which several apply has the first of them in this order."""
 
 CANARY = "canary"
-"""Prefix of the units of trial questions about one pair, which find out how a service can be asked.
-
-The answers to them are copied to the same questions of the first component, and compared there.
-"""
+"""Prefix of the units of trial questions about one pair, which find out how a service can be asked. The answers are
+copied to the same questions of the first component, and compared there."""
 
 STEREOTYPE = ("the stereotype", "the opposite")
 """Names of the sides that an answer can take: for the stereotype (index 0) or against it (index 1)."""

@@ -62,20 +62,20 @@ class TermCases(CaseReader):
         component_name = None if part is None else part.name
         if row is None or row.towards is None or part is None:
             return CaseReading(lost_kind(legs) or "not-understood", component_name)
-        neutral = row.list == "neutral"
+        neutral = row.list == "neutral"  # the term belongs to no stereotype
         side_names = STEREOTYPE
         if neutral and isinstance(part, TermsComponent):
             side_names = (part.sides.first or "the first group", part.sides.second or "the second group")
-        lead = row.towards - NO_PREFERENCE
+        lead = row.towards - NO_PREFERENCE  # `towards`: preference for the first of `side_names`, from 0 to 1
         kind, side = kind_and_side(lead, side_names)
         return CaseReading(kind, component_name, step=1 if neutral else 2, difference=abs(lead), side=side)
 
     def _compare_replies(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Judge a pair of sentences by its replies alone: the document has no results of answers after the rating."""
-        rung = next((rung for rung in RUNGS if key.endswith(f"/{rung}")), None)  # the way of asking
+        """Judge a pair of sentences by its replies alone, because the document has no results of later answers."""
+        rung = next((rung for rung in RUNGS if key.endswith(f"/{rung}")), None)  # way of asking, at the end of the key
         if rung is None or key.startswith(CANARY):
             return CaseReading("canary")
-        has_all_replies = len(legs) % 2 == 0 and lost_kind(legs) is None  # two questions, or pairs of them
+        has_all_replies = len(legs) % 2 == 0 and lost_kind(legs) is None  # two replies, or two for each word
         comparison = compare(rung, [leg.value for leg in legs]) if has_all_replies else None
         if comparison is None:
             return CaseReading(lost_kind(legs) or "not-understood")

@@ -62,20 +62,20 @@ class RoundTripCases(CaseReader):
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
         """Compare, sentence by sentence, the values that were sent with the values that were returned."""
-        part, step = self._component_and_step(key)
+        component_name, step = self._component_and_step(key)
         loss = lost_kind(legs)
         if loss is None and (observation := self._not_returned.get(key)) is not None:
             reading = read_hop(_source_text(observation), observation.reply)
-            way_out = _leg(seq=0, role="", observation=observation, reading=reading)
-            loss = way_out.lost or "not-asked"  # a usable translation that was not sent back
+            way_out_leg = _leg(seq=0, role="", observation=observation, reading=reading)
+            loss = way_out_leg.lost or "not-asked"  # usable, but the way back was not asked
         if loss is not None:
-            return CaseReading(loss, part, step)
+            return CaseReading(loss, component_name, step)
         *_, way_back = legs
-        pairs = list(zip(map(self._read_sentence, self._sent.get(key, ())), way_back.value or (), strict=False))
-        changed_values = [after for before, after in pairs if before != after]
-        share = len(changed_values) / max(1, len(pairs))
+        value_pairs = list(zip(map(self._read_sentence, self._sent.get(key, ())), way_back.value or (), strict=False))
+        changed_values = [after for before, after in value_pairs if before != after]
+        share = len(changed_values) / max(1, len(value_pairs))
         side = ", ".join(dict.fromkeys(changed_values)) or None
-        return CaseReading("changed" if changed_values else "kept", part, step, difference=share, side=side)
+        return CaseReading("changed" if changed_values else "kept", component_name, step, difference=share, side=side)
 
     def in_words(self, reading: CaseReading) -> str:
         """Return a phrase on the share of sentences that were returned with another value."""
@@ -158,18 +158,18 @@ class OneHopCases(RoundTripCases):
         return leg._replace(value=None if leg.value is None else (leg.value, usual_value))
 
     def read(self, key: str, legs: Sequence[Leg]) -> CaseReading:
-        """Compare the gender marked by a translation (of two, the last) with the occupation's usual gender."""
-        part, step = self._component_and_step(key)
-        last_leg = legs[-1]  # with the indefinite article, if the text was asked twice
+        """Compare the gender marked by a translation with the occupation's usual gender."""
+        component_name, step = self._component_and_step(key)
+        last_leg = legs[-1]  # of two translations, that with the indefinite article
         loss = lost_kind([last_leg])
         if loss is not None or last_leg.value is None:
-            return CaseReading(loss or "not-understood", part, step)
+            return CaseReading(loss or "not-understood", component_name, step)
         marks, usual_value = last_leg.value
         mark = next((mark for mark in marks if mark != NEUTRAL), None)
         if mark is None:
-            return CaseReading("tie", part, step, difference=0.0)
+            return CaseReading("tie", component_name, step, difference=0.0)
         kind: CaseKind = "answered" if usual_value is None else "towards" if mark == usual_value else "against"
-        return CaseReading(kind, part, step, difference=1.0, side=mark)
+        return CaseReading(kind, component_name, step, difference=1.0, side=mark)
 
     def in_words(self, reading: CaseReading) -> str:
         """Return a phrase on the gender that the translation marks, if any."""
@@ -187,8 +187,8 @@ def _source_text(observation: Observation) -> str:
 
 
 def _leg(seq: int, role: str, observation: Observation, reading: Reading | None) -> Leg:
-    """Return a parsed observation, with the values of `reading` or with the reason why the reply is unusable."""
-    if reading is None or reading.values is not None:  # no reading: a usable reply that was not read for values
+    """Return a parsed observation: the values that `reading` found in the reply, or the reason why it is unusable."""
+    if reading is None or reading.values is not None:  # ``None``: the reply is usable
         return Leg(seq, role, value=None if reading is None else reading.values)
     is_refusal = reading.unusable == "refused-in-words"
     return Leg(seq, role, missing_reason(observation) or ("refused" if is_refusal else "not-understood"))

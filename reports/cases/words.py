@@ -103,15 +103,15 @@ def _word_readings(part: object) -> Iterator[tuple[str, CaseReading]]:
     if not isinstance(part, AssociationComponent):
         return
     deciding = deciding_effect(part, part.letter)
-    deciding_connections = STRATA.get("" if deciding is None else deciding.name, CONTROLS)
-    for word, (connection, distances) in _distances_by_group(part).items():
+    deciding_word_kinds = STRATA.get("" if deciding is None else deciding.name, CONTROLS)
+    for word, (word_kind, distances) in _distances_by_group(part).items():
         nearest_group = min(distances, key=distances.__getitem__)
         difference = max(distances.values()) - distances[nearest_group]
-        # words of other connections do not contribute to the deciding effect
-        component_name = part.name if connection in deciding_connections else None
+        # words of other kinds do not contribute to the deciding effect
+        component_name = part.name if word_kind in deciding_word_kinds else None
         yield word, CaseReading("answered", component_name, step=1, difference=difference, side=nearest_group)
-    for entry in part.protected:
-        means = {name: connection.mean for name, connection in entry.connections.items()}
+    for entry in part.protected:  # words for the groups, with their mean distances to stereotypes
+        means = {name: distances.mean for name, distances in entry.connections.items()}
         own_mean, other_mean = means.get("associated"), means.get("different")
         if entry.word and own_mean is not None and other_mean is not None:
             kind: CaseKind = "against" if own_mean > other_mean else "towards"
@@ -123,12 +123,12 @@ def _distances_by_group(part: AssociationComponent) -> Mapping[str, tuple[str, M
     """Map each attribute word to its kind (such as "neutral") and its mean distance from the words for each group."""
     group_of_word = {row.word: row.group or "" for row in part.protected}
     distances_of_word: dict[str, tuple[str, dict[str, list[float]]]] = {}
-    for protected_word, connections in part.raw.items():
-        for connection, distances in connections.items():
+    for protected_word, distances_by_kind in part.raw.items():
+        for word_kind, distances in distances_by_kind.items():
             for word, distance in distances.items():
-                _, by_group = distances_of_word.setdefault(word, (connection, {}))
+                _, by_group = distances_of_word.setdefault(word, (word_kind, {}))
                 by_group.setdefault(group_of_word.get(protected_word, ""), []).append(distance)
     return {
-        word: (connection, {group: fmean(distances) for group, distances in by_group.items()})
-        for word, (connection, by_group) in distances_of_word.items()
+        word: (word_kind, {group: fmean(distances) for group, distances in by_group.items()})
+        for word, (word_kind, by_group) in distances_of_word.items()
     }

@@ -23,19 +23,19 @@ class WrittenCases(ProfileCases):
 
     def __init__(self, rating: RatingDocument, deciding: Deciding | None = None) -> None:
         super().__init__(rating, deciding)
-        self.paired = True  # `ProfileCases` pairs the answers of alternation only
+        self.paired = True  # the texts for one prompt are compared with each other
         score_part = next((part for part in rating.components if part.name == SCORE), None)
         judge_label = score_part.judge.label if isinstance(score_part, FreeTextComponent) else None
         self.label = label_key(judge_label or "")
-        if deciding is None:
+        if deciding is None:  # no letter: scores are compared, or lengths without them
             self.component_name = LENGTH if score_part is None else SCORE
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return the key (prompt and repetition) and the role: VALUE, or (judge's score) judge/VALUE/VALUE SHOWN."""
+        """Return the key (prompt and repetition) and the role: VALUE or, of a judge's answer, judge/VALUE/VERSION."""
         unit, version = observation.probe.unit, ""
         is_judged = unit.startswith(JUDGE)
         if is_judged:
-            unit, version = self.split_value(unit.removeprefix(JUDGE))
+            unit, version = self.split_value(unit.removeprefix(JUDGE))  # the value that the judged version names
         unit, _, repetition = unit.rpartition("/")
         name, value = self.split_value(unit)
         return f"{name}/{repetition}", f"{JUDGE}{value}/{version}" if is_judged else value
@@ -81,7 +81,7 @@ class WrittenCases(ProfileCases):
             return CaseReading(loss, self.component_name)
         if self.component_name != SCORE:
             return self.compare({leg.role: leg.value for leg in text_legs})
-        # the role of a judge's answer is judge/VALUE/VERSION; both are equal in the version for its own value
+        # a judge's role is judge/VALUE/VERSION; the text as it was written is the version that names its own value
         own_values = {f"{JUDGE}{leg.role}/{leg.role}": leg.role for leg in text_legs}
         scores = {own_values[leg.role]: leg.value for leg in legs if leg.role in own_values and leg.value is not None}
         return self.compare(scores if len(scores) == len(text_legs) else {})  # only if no score is missing

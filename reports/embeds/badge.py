@@ -37,10 +37,11 @@ def text_width(text: str, size: float, *, bold: bool = False) -> float:
 
 
 def _advance_width(character: str, widths: Sequence[int]) -> int:
+    """Return the width of a character in 1/1000 em; `widths` are those of the ASCII characters from the space on."""
     index = ord(character) - FIRST
     if 0 <= index < len(widths):
         return widths[index]
-    if character in BEYOND:
+    if character in BEYOND:  # other characters that badges use
         return BEYOND[character]
     if unicodedata.combining(character):
         return 0
@@ -181,9 +182,9 @@ def _piece(text: str, *, bold: bool = False) -> Piece:
     return Piece(text, text_width(text, SIZE, bold=bold), bold=bold)
 
 
-def _draw_background(width: int, split: int, right_fill: str) -> Markup:
+def _draw_background(width: int, boundary_x: int, right_fill: str) -> Markup:
     # the corners have the radius of the frame, whose line is half a pixel inside the edge
-    right_half_path = f"M{split} .5H{width - 4}a3.5 3.5 0 0 1 3.5 3.5v12a3.5 3.5 0 0 1 -3.5 3.5H{split}z"
+    right_half_path = f"M{boundary_x} .5H{width - 4}a3.5 3.5 0 0 1 3.5 3.5v12a3.5 3.5 0 0 1 -3.5 3.5H{boundary_x}z"
     frame = {"x": 0.5, "y": 0.5, "width": width - 1, "height": HEIGHT - 1, "rx": 3.5}
     return join(
         tag("rect", **frame, fill=INK),
@@ -205,9 +206,9 @@ def _draw_piece(piece: Piece, x: float, view: PublicView) -> Markup:
     outline = punch(piece.letter, x, y=3, w=piece.width, h=14, class_="punch")
     letter_width = text_width(piece.text, SMALL, bold=True)
     dashes = "3 2" if not view.declared else None
-    mark = tag("g", outline, fill=CREAM if is_valid else "none", stroke=CREAM, stroke_dasharray=dashes)
+    punch_shape = tag("g", outline, fill=CREAM if is_valid else "none", stroke=CREAM, stroke_dasharray=dashes)
     letter_x, letter_fill = x + (piece.width - letter_width) / 2, colour(view) if is_valid else CREAM
-    return join(mark, _draw_text(piece.text, letter_x, letter_width, SMALL, letter_fill, bold=True))
+    return join(punch_shape, _draw_text(piece.text, letter_x, letter_width, SMALL, letter_fill, bold=True))
 
 
 def _draw_text(text: str, x: float, width: float, size: float, fill: str, *, bold: bool) -> Markup:

@@ -78,6 +78,7 @@ def backstage(view: PublicView) -> JsonObject:
 
 
 def _card_links(view: PublicView) -> list[JsonObject]:
+    """Return the links of an entity in Backstage: to the rating's report and badge."""
     if view.address() is None:
         return []
     return [

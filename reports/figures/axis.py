@@ -43,10 +43,10 @@ class Axis:
         return f"{tick:.{decimals}f}"
 
     def draw_across(self, y: float, title: str) -> list[Markup]:
-        """Draw a horizontal axis below a picture, with its title."""
+        """Draw a horizontal axis below a picture, with its title (texts: m centred at x, e ending at x, s small)."""
         shapes = [stroke("line", (self.start_position, y), (self.end_position, y))]
         for tick in self.ticks:
-            x = self(tick)
+            x = self(tick)  # position of the tick
             shapes += [stroke("line", (x, y), (x, y + 4)), label(x, y + 16, self.tick_text(tick), "m s")]
         return [*shapes, label(self.end_position, y + 32, title, "e s")]
 
@@ -54,7 +54,7 @@ class Axis:
         """Draw a vertical axis at the left of a picture, with horizontal lines at the ticks, and its title if any."""
         shapes = [
             shape
-            for tick in self.ticks
+            for tick in self.ticks  # `self(tick)`: position of the tick
             for shape in (
                 stroke("rule", (start_x, self(tick)), (end_x, self(tick))),
                 label(start_x - 4, self(tick) + 4, self.tick_text(tick), "e s"),

@@ -35,7 +35,7 @@ def blocks_bars(component: Component, key: str) -> Figure | None:
 def _draw_block(block: BlockDocument, y: float) -> list[Markup]:
     total = sum(block.observed.values())
     title = tables.block_title(block.name)
-    shapes = [
+    shapes = [  # classes of texts: b bold, e ending at x, s small
         label(0, y + 14, clip(title[:1].upper() + title[1:], 30), "b"),
         label(WIDTH, y + 14, f"{total:g} sentences", "e s"),
     ]

@@ -80,7 +80,7 @@ def _free_space(index: int, point: Place, numbers: Sequence[Place], other_paths:
     x, y = point
     number_distance = min((((x - x2) ** 2 + (y - y2) ** 2) ** 0.5 for x2, y2 in numbers), default=60.0)
     curve_distance = min((abs(y - path[index][1]) for path in other_paths), default=20.0)
-    circle_score = min(number_distance, 2.6 * RADIUS) * 4  # counts most; circles are apart from 2.6 radii on
+    circle_score = min(number_distance, 2.6 * RADIUS) * 4  # counts most; 2.6 radii keep the circles apart
     curve_score = min(curve_distance, 20.0)  # beyond 20 units, and 60 between numbers, more space is no better
     return circle_score + curve_score + min(number_distance, 60.0) / 10
 
@@ -133,7 +133,7 @@ def _draw_panel(
         shapes.append(stroke("limit", (LEFT, y_axis(panel.level)), (width - RIGHT, y_axis(panel.level))))
     if marked_x is not None:
         shapes.append(stroke("line", (x_axis(marked_x), top + PANEL_HEAD), (x_axis(marked_x), bottom)))
-    curves = [replace(curve, kind_index=index % 2) for index, curve in enumerate(panel.curves)]
+    curves = [replace(curve, kind_index=index % 2) for index, curve in enumerate(panel.curves)]  # two styles in turn
     paths = [_path(curve, x_axis, y_axis) for curve in curves]
     shapes += [stroke(_curve_class(curve), *path) for curve, path in zip(curves, paths, strict=True)]
     shapes.append(label(0, top + 12, panel.title, "b"))

@@ -49,7 +49,7 @@ def _draw_forest(
 
 def _draw_effect(effect: Effect, y: float, scale: Axis, width: float) -> list[Markup]:
     middle = y + 32
-    shapes = [
+    shapes = [  # classes of texts: e ending at x, s small
         label(0, y + 13, clip(effect.title, int((width - REMARK_WIDTH) / CHARACTER_WIDTH))),
         label(width, y + 13, tables.tolerance_remark(effect), "e s"),
     ]

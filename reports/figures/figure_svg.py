@@ -47,7 +47,7 @@ def picture(chart: Picture, key: str, width: Width = "narrow") -> Figure:
 def _draw_forest(forest: Forest, key: str, figure_width: float) -> Figure:
     margin = _names_width((mark.label for mark in forest.marks), figure_width)
     scale = Axis(_axis_values(forest), margin, figure_width - RIGHT)
-    row_height, top = (DOUBLE, LEGEND) if len(forest.kinds) > 1 else (SINGLE, 2)
+    row_height, top = (DOUBLE, LEGEND) if len(forest.kinds) > 1 else (SINGLE, 2)  # only two kinds need a legend
     bottom = top + row_height * len(forest.marks) + 3
     shapes = [*_draw_reference(forest, scale, top, bottom), *_draw_legend(forest.kinds, margin, figure_width)]
     for index, mark in enumerate(forest.marks):
@@ -70,7 +70,7 @@ def _axis_values(forest: Forest) -> list[float]:
 def _draw_reference(forest: Forest, scale: Axis, top: float, bottom: float) -> list[Markup]:
     if forest.reference is None:
         return []
-    start, end = (scale(forest.reference + side * (forest.tolerance or 0.0)) for side in (-1, 1))
+    start, end = (scale(forest.reference + sign * (forest.tolerance or 0.0)) for sign in (-1, 1))
     zone = [box(start, top, end - start, bottom - top, "zone")] if forest.tolerance else []
     return [*zone, stroke("limit", (scale(forest.reference), top), (scale(forest.reference), bottom))]
 

@@ -33,7 +33,7 @@ def probabilities_bar(verdict: Verdict, confidence: float | None, key: str) -> F
             hallmark(letter, 0, y + 4, 60, 24, struck=is_declared, size=13, quiet=letter is not verdict.letter),
             box(LEFT, y + 8, LONGEST_BAR, 16, "zone"),
             box(LEFT, y + 8, LONGEST_BAR * probability, 16, letter.value),
-            label(WIDTH, y + 20, chance(probability), "e b"),
+            label(WIDTH, y + 20, chance(probability), "e b"),  # bold, ending at x
         ]
     if confidence is not None:
         x = LEFT + LONGEST_BAR * confidence

@@ -8,11 +8,8 @@ from reports.sheets import evenly
 from reports.view import Case, Squares, Table
 
 STEP, NAME, ROW = 17, 16, 8
-"""Distance of squares, height of the line with the name, and space below the squares of a name, in user units.
-
-The style sheet of the pages has the side of a square. A page for phones draws squares at least 1.6 times as large, so
-that each can be pressed.
-"""
+"""Distance of squares, height of the line with the name, and space below the squares of a name, in user units. Their
+style sheet has the side of a square; pages for phones draw squares at least 1.6 times as large, to be pressed."""
 
 LETTERS = 27
 """Maximum number of characters of a name that are drawn."""
@@ -27,8 +24,7 @@ MAX_SQUARES = 400
 def linked_squares(chart: Squares, group: str, key: str, link: Callable[[Case], str]) -> Figure | None:
     """Draw the cases of `group` ("Said of women") as squares below their terms; `link` returns a square's address.
 
-    Of more than `MAX_SQUARES` cases, only some of each term are drawn, at even steps; the counts include all.
-    Return ``None`` if the group has no cases.
+    Of more than `MAX_SQUARES` cases, some of each term are drawn, at even steps; counts are of all. ``None``: no cases.
     """
     rows = [(name, [case for case in cases if case.group == group]) for name, cases in chart.cases]
     rows = [(name, cases) for name, cases in rows if cases]

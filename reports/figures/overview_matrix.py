@@ -43,7 +43,7 @@ def _draw_row(components: Sequence[Component]) -> tuple[list[Markup], float]:
         x, y = index % ACROSS * step, index // ACROSS * TILE
         shapes += [
             _draw_punch(component, x + 6, y + 16, step - 12),
-            label(x + step / 2, y + 11, clip(component.title, 11), "m s"),
+            label(x + step / 2, y + 11, clip(component.title, 11), "m s"),  # small, centred at x
         ]
     return shapes, -(-len(components) // ACROSS) * TILE  # the division rounds up
 
@@ -52,7 +52,7 @@ def _draw_matrix(
     components: Sequence[Component], languages: list[str], templates: list[str]
 ) -> tuple[list[Markup], float]:
     step = (WIDTH - LEFT) / len(templates)
-    # 6: width of a small character
+    # 6: width of a small character; classes of texts: m centred at x, s small
     shapes = [label(LEFT + (i + 0.5) * step, 13, clip(name, int(step / 6)), "m s") for i, name in enumerate(templates)]
     shapes += [label(0, HEAD + i * ROW + 17, clip(name, 13)) for i, name in enumerate(languages)]
     for component in components:

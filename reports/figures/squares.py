@@ -38,7 +38,7 @@ def squares(chart: Squares, key: str, figure_width: float = WIDTH) -> Figure:
 
 
 def _draw_line(x: float, y: float, shares: Sequence[float]) -> Iterator[Markup]:
-    """Draw squares in a line, filled by `shares` (descending), as dashed strokes: a tenth of the size of rectangles."""
+    """Draw squares in a line, filled by `shares` (descending); a dashed stroke draws many of them with few bytes."""
     yield _draw_stroke("squares", x, y, len(shares))
     filled_count = sum(share >= 1 for share in shares)
     if filled_count < len(shares):

@@ -43,8 +43,7 @@ class Moment:
 def timeline(newest_first: Sequence[Moment], axis: str, key: str, limit: float | None = None) -> Figure | None:
     """Draw the newest ratings from left to right, at even steps; numbers up to `limit` are in a shaded zone.
 
-    The line breaks where the rules change, because numbers by different rules are not comparable. Return ``None`` for
-    fewer than two ratings.
+    The line breaks where the rules change, because their numbers are not comparable; ``None`` below two ratings.
     """
     moments = newest_first[:MOST_MOMENTS][::-1]
     if len(moments) < 2:
@@ -65,8 +64,8 @@ def timeline(newest_first: Sequence[Moment], axis: str, key: str, limit: float |
         x, estimate = LEFT + (index + 0.5) * step, moment.size.estimate
         point = None if estimate is None else (x, y_axis(estimate))
         if rule_changes[index]:
-            start = x - step / 2
-            marks += [stroke("line", (start, TOP - 14), (start, BOTTOM)), label(start + 3, TOP - 4, moment.rules, "s")]
+            gap_x = x - step / 2
+            marks += [stroke("line", (gap_x, TOP - 14), (gap_x, BOTTOM)), label(gap_x + 3, TOP - 4, moment.rules, "s")]
         elif previous_point and point:
             shapes.append(stroke("curve k1", previous_point, point))
         marks += _draw_moment(moment, x, y_axis)

@@ -30,8 +30,8 @@ def transition_heatmap(component: Component, key: str) -> Figure | None:
         shapes.append(label(0, y + ROW / 2 + 4, clip(row_title, 15), "b"))
         for j, (text, share) in enumerate(zip(count_texts, heat[1:-1], strict=True)):  # without name and total
             shapes.append(_draw_cell(LEFT + j * cell_width, y, cell_width, text, share))
-    cells = [(row[0], zip(row[1:-1], table.columns[1:-1], strict=True)) for row in table.rows]
-    description = " ".join(f"Sentences {row}: {', '.join(map(' '.join, counts))}." for row, counts in cells)
+    row_counts = [(row[0], zip(row[1:-1], table.columns[1:-1], strict=True)) for row in table.rows]
+    description = " ".join(f"Sentences {title}: {', '.join(map(' '.join, counts))}." for title, counts in row_counts)
     return draw(f"{key}-transitions", table, description, TOP + ROW * len(table.rows), *shapes)
 
 

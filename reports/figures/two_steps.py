@@ -41,11 +41,11 @@ class Step:
 
 
 def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "narrow") -> Figure | None:
-    """Draw both steps with the effects of `component`, and the three letters; ``None`` if nothing was measured."""
+    """Draw both steps (a declared BS needs only the first) and the three letters; ``None`` if nothing was measured."""
     if verdict.letter is None or verdict.probabilities is None:
         return None
     steps = tuple(
-        Step(number, _input_name(verdict, number, component), component.step(number), component.unit(number), needed)
+        Step(number, _step_title(verdict, number, component), component.step(number), component.unit(number), needed)
         for number, needed in ((1, True), (2, verdict.letter is not Letter.BS or not verdict.declared))
     )
     draw_steps = _draw_wide if width == "wide" else _draw_narrow
@@ -55,7 +55,7 @@ def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "
     return draw(f"{key}-steps", table, description, height, *shapes, title=title, width=figure_width)
 
 
-def _input_name(verdict: Verdict, number: int, component: Component) -> str:
+def _step_title(verdict: Verdict, number: int, component: Component) -> str:
     """Return a step's title: the name of its input or, if a hidden effect decides the step, the effect's title."""
     effect = component.step(number)
     if effect is None or effect.name == f"step_{number}":
@@ -66,8 +66,8 @@ def _input_name(verdict: Verdict, number: int, component: Component) -> str:
 def _decision_table(verdict: Verdict, steps: tuple[Step, ...]) -> Table:
     tree = tables.decision(verdict)
     tolerances = [tables.decimal(step.effect.tolerance) if step.effect else "none" for step in steps]
-    cells = [(tables.interval(step.effect), limit) for step, limit in zip(steps, tolerances, strict=True)]
-    rows = tuple((*row, *cells[int(row[0]) - 1]) for row in tree.rows)  # a row begins with the number of its step
+    step_cells = [(tables.interval(step.effect), tolerance) for step, tolerance in zip(steps, tolerances, strict=True)]
+    rows = tuple((*row, *step_cells[int(row[0]) - 1]) for row in tree.rows)  # a row begins with the number of its step
     return Table(tree.title, (*tree.columns, "Effect of the step", "Tolerance"), rows)
 
 
@@ -88,7 +88,7 @@ Drawing = tuple[list[Markup], float, float]
 
 
 def _draw_wide(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping[Letter, float]) -> Drawing:
-    top, mid = 62.0, 62.0 + BOX_HEIGHT / 2  # of the boxes of both steps
+    top, mid = 62.0, 62.0 + BOX_HEIGHT / 2  # y of the top and of the middle of both steps' boxes
     band_top = mid - BAND / 2
     bs_width, dsbs_width, ucs_width = (probabilities[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
     onward_width = dsbs_width + ucs_width  # width of the band that goes on to step 2
@@ -108,26 +108,26 @@ def _draw_wide(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping
 
 def _draw_narrow(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mapping[Letter, float]) -> Drawing:
     first_top = 10.0
-    first_end = first_top + BOX_HEIGHT
-    second_top = first_end + 78  # room for a leaf and its probability
-    second_end = second_top + BOX_HEIGHT
+    first_bottom = first_top + BOX_HEIGHT
+    second_top = first_bottom + 78  # room for a leaf and its probability
+    second_bottom = second_top + BOX_HEIGHT
     bs_width, dsbs_width, ucs_width = (probabilities[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
     onward_probability = probabilities[Letter.DSBS] + probabilities[Letter.UCS]
     shapes = [
         _draw_flow_down(LEFT_X, 0, first_top, BAND, None),
-        _draw_flow_down(RIGHT_X, first_end, first_end + 18, bs_width, Letter.BS),
-        _draw_flow_down(LEFT_X, first_end, second_top, dsbs_width + ucs_width, None),
-        label(LEFT_X + 30, first_end + 44, f"{chance(onward_probability)} go on", "s"),
-        _draw_flow_down(LEFT_X, second_end, second_end + 20, dsbs_width, Letter.DSBS),
-        _draw_flow_down(RIGHT_X, second_end, second_end + 20, ucs_width, Letter.UCS),
+        _draw_flow_down(RIGHT_X, first_bottom, first_bottom + 18, bs_width, Letter.BS),
+        _draw_flow_down(LEFT_X, first_bottom, second_top, dsbs_width + ucs_width, None),
+        label(LEFT_X + 30, first_bottom + 44, f"{chance(onward_probability)} go on", "s"),
+        _draw_flow_down(LEFT_X, second_bottom, second_bottom + 20, dsbs_width, Letter.DSBS),
+        _draw_flow_down(RIGHT_X, second_bottom, second_bottom + 20, ucs_width, Letter.UCS),
         *_draw_step(steps[0], 0, first_top, WIDTH),
         *_draw_step(steps[1], 0, second_top, WIDTH),
     ]
-    leaf_places = {Letter.BS: (RIGHT_X, first_end + 16)}
-    leaf_places |= {Letter.DSBS: (LEFT_X, second_end + 18), Letter.UCS: (RIGHT_X, second_end + 18)}
-    for letter, (middle_x, y) in leaf_places.items():
+    leaf_positions = {Letter.BS: (RIGHT_X, first_bottom + 16)}
+    leaf_positions |= {Letter.DSBS: (LEFT_X, second_bottom + 18), Letter.UCS: (RIGHT_X, second_bottom + 18)}
+    for letter, (middle_x, y) in leaf_positions.items():
         shapes += _draw_leaf(verdict, letter, middle_x - LEAF // 2, y, (middle_x, y + LEAF_HEIGHT + 15), anchor="m")
-    return shapes, WIDTH, second_end + 80
+    return shapes, WIDTH, second_bottom + 80
 
 
 def _draw_flow_right(start: Place, end: Place, thickness: float, letter: Letter | None) -> Markup:
@@ -147,13 +147,13 @@ def _draw_flow_down(x: float, top: float, bottom: float, thickness: float, lette
 
 
 def _draw_leaf(verdict: Verdict, letter: Letter, x: float, y: float, text_place: Place, anchor: str) -> list[Markup]:
-    """Draw a letter and its probability; letters other than the rating's have a thin outline."""
-    is_letter = verdict.letter is letter
+    """Draw a letter (a leaf of the decision tree) with its probability; letters that are not the rating's are thin."""
+    is_chosen = verdict.letter is letter
     chance_text = chance((verdict.probabilities or {}).get(letter, 0.0))
-    text = f"{chance_text}, not declared" if is_letter and not verdict.declared else chance_text
+    text = f"{chance_text}, not declared" if is_chosen and not verdict.declared else chance_text
     return [
-        hallmark(letter, x, y, LEAF, LEAF_HEIGHT, struck=is_letter and verdict.declared, size=15, quiet=not is_letter),
-        label(*text_place, text, f"{anchor} {'b' if is_letter else 's'}".strip()),
+        hallmark(letter, x, y, LEAF, LEAF_HEIGHT, struck=is_chosen and verdict.declared, size=15, quiet=not is_chosen),
+        label(*text_place, text, f"{anchor} {'b' if is_chosen else 's'}".strip()),
     ]
 
 
@@ -187,7 +187,7 @@ def _draw_interval(effect: Effect, unit: Unit, x: float, y: float, w: float) -> 
     """Draw an effect as a diamond with its interval, over the zone that still counts as unbiased."""
     estimate = effect.estimate or 0.0
     extremes = (estimate, effect.low or estimate, effect.high or estimate, 1.6 * (effect.tolerance or 0.0))
-    low_end, high_end = min(0.0, *extremes), max(1e-9, *extremes) * 1.05  # 1e-9: a width above 0; 1.6 and 1.05: room
+    low_end, high_end = min(0.0, *extremes), max(1e-9, *extremes) * 1.05  # 1e-9: no width of 0; 1.6, 1.05: some space
 
     def position(value: float) -> float:
         return x + (value - low_end) / (high_end - low_end) * w

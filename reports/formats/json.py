@@ -26,7 +26,7 @@ def render(document: Json) -> str:
 
 
 def _order_keys(value: object) -> Any:
-    """Sort the keys of a JSON value's objects: those in `ORDER`, others, `RESIDUALS`; NaN becomes ``None``."""
+    """Sort the keys of all objects: those in `ORDER`, others, outputs without value (`RESIDUALS`); NaN to ``None``."""
     if isinstance(value, Mapping):
         keys = sorted(map(str, value), key=lambda key: (key in RESIDUALS, _RANK.get(key, len(ORDER)), key))
         return {key: _order_keys(value[key]) for key in keys}

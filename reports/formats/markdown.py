@@ -77,9 +77,9 @@ def _component_parts(component: Component) -> Iterator[str]:
 def table(listing: Table, *, titled: bool = True) -> str:
     """Write a table, with its title in bold above it if `titled`."""
     head = [f"**{escape(listing.title)}**", ""] if titled else []
-    rules = ["---:" if numeric else "---" for numeric in listing.numeric]
+    aligns = ["---:" if numeric else "---" for numeric in listing.numeric]
     return "\n".join(
-        [*head, _line(map(escape, listing.columns)), _line(rules), *(_line(map(escape, row)) for row in listing.rows)]
+        [*head, _line(map(escape, listing.columns)), _line(aligns), *(_line(map(escape, row)) for row in listing.rows)]
     )
 
 

@@ -64,12 +64,12 @@ class _Page:
     def _stamp_lines(self, rating: RatingView) -> Iterator[str]:
         verdict = rating.verdict
         yield from self._text_lines(outline.warning(rating) or "")
-        name = f"  {verdict.letter or '?'}  "
+        padded_letter = f"  {verdict.letter or '?'}  "
         corners, edge, side = (("┏┓", "┗┛"), "━", "┃") if verdict.declared else (("┌┐", "└┘"), "╌", "╎")
         top_corners, bottom_corners = corners
-        rule = edge * len(name)
-        yield self._colour_text(rule.join(top_corners), verdict)
-        stamp_lines = (f"{side}{name}{side}", rule.join(bottom_corners))
+        edge_line = edge * len(padded_letter)
+        yield self._colour_text(edge_line.join(top_corners), verdict)
+        stamp_lines = (f"{side}{padded_letter}{side}", edge_line.join(bottom_corners))
         indent = len(stamp_lines[0]) + 2
         texts = [*wrap(rating.target, self.columns - indent), *wrap(verdict.headline, self.columns - indent)]
         for stamp_line, text in zip_longest(stamp_lines, texts):  # the stamp's lower two lines, with texts beside them

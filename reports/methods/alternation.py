@@ -48,23 +48,23 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
     experiment = document.experiment
     has_records, has_labels = experiment.get("records") is not None, experiment.get("answers") == "labels"
     case_effects = [hidden for hidden in part.hidden if hidden.kind == "individual"]
-    labels_only = _judges_changed_labels(part)
+    labels_only = _judges_changed_labels(part)  # no numbers or scores to compare
     changes = _changes_by_comparison(part, labels_only=labels_only)
     unit = _effect_unit(document, part, hidden=None)
     yield from _means_in_words(part, unit, labels=has_labels)
     if AND in (document.attribute or ""):  # groups by several attributes at once
         yield from _extreme_groups_in_words(part)
     yield from _impact_in_words(part)
-    if _scale(document, part) != "log" and not labels_only:
+    if _scale(document, part) != "log" and not labels_only:  # 1.0: one standard deviation
         yield f"For comparison: answers to different inputs typically lie {unit.of(1.0)} from their average."
     yield from _gap_in_words(part, unit, records=has_records)
     yield from _changes_in_words(changes, unit, deviation=part.scale or 1.0)
-    persons = " or another person of the same group is named" if ANOTHER_PERSON in changes else ""
+    other_person = " or another person of the same group is named" if ANOTHER_PERSON in changes else ""
     template = FLIPS if labels_only else INDIVIDUAL if changes else OF_RECORDS
     limit = max((hidden.limit or 0.0 for hidden in case_effects), default=0.0)
-    sentence = template.replace("{persons}", persons).replace("{limit}", HUNDREDTHS.limit(limit))
+    case_template = template.replace("{persons}", other_person).replace("{limit}", HUNDREDTHS.limit(limit))
     case_unit = Unit(hundredths, " of 100 inputs") if labels_only else unit
-    yield from hidden_in_words(part, unit, STRATUM, sentence, case_unit)
+    yield from hidden_in_words(part, unit, STRATUM, case_template, case_unit)
     if part.not_within:
         columns = listed([f"“{column}”" for column in part.not_within])
         yield f"Not looked into one by one: {columns}. What happens within a column is judged if “strata” names it."
@@ -106,7 +106,7 @@ def _gap_in_words(part: AlternationComponent, unit: Unit, *, records: bool) -> I
 
 def _cases_in_words(texts: object, position: PositionDocument) -> Iterator[str]:
     """Yield sentences on how texts for a decision mention people, and how often the first or second document won."""
-    # `pairs` alone also has a decision, but people who are mentioned as in other sentences
+    # texts of `pairs` without `mention` also have a decision, but mention people as other sentences do
     if isinstance(texts, Mapping) and texts.get("decision") and (texts.get("mention") or not texts.get("pairs")):
         mentions = WORDING.sentences["mentions"]
         yield mentions.get(str(texts.get("mention")), mentions["explicit"])
@@ -187,7 +187,7 @@ def _impact_in_words(part: AlternationComponent) -> Iterator[str]:
     lowest = min(ratios, key=lambda row: row.ratio.estimate or 0.0, default=None)
     if lowest is None:
         return
-    low_rate, high_rate, ratio = rates.get(lowest.of), rates.get(lowest.to), lowest.ratio
+    low_rate, high_rate, ratio = rates.get(lowest.of), rates.get(lowest.to), lowest.ratio  # of / to
     if low_rate is None or high_rate is None or ratio.low is None or ratio.high is None:
         return  # records have no rates for the same cases; their ratios are in the table
     verb = "flags" if (ratio.estimate or 0.0) < FOUR_FIFTHS else "does not flag"
@@ -263,17 +263,17 @@ def tables(part: AlternationComponent) -> Iterator[Table | None]:
 
 
 def _leverage_table(part: AlternationComponent) -> Table:
+    """Return a table of the effect without one cluster (such as a person), for some clusters of each kind."""
     leverage = part.leverage
     by_kind = {"person": leverage.person, "frame": leverage.frame, "content": leverage.content, "row": leverage.row}
     by_kind |= leverage.others
     kinds_and_rows = [(kind, row) for kind, rows in by_kind.items() for row in rows]
-    # the last is the effect with all clusters
-    *effects, whole_effect = cells.numbers([row.effect for _, row in kinds_and_rows] + [leverage.effect])
+    *effects, effect_with_all = cells.numbers([row.effect for _, row in kinds_and_rows] + [leverage.effect])
     rows = tuple(
         (row.without or cells.ABSENT, kind, effect) for (kind, row), effect in zip(kinds_and_rows, effects, strict=True)
     )
     pair_phrase = " from {} to {}".format(*leverage.pair) if len(leverage.pair) == 2 else ""
-    title = f"The effect{pair_phrase} without one person, frame or content; it is {whole_effect} with all"
+    title = f"The effect{pair_phrase} without one person, frame or content; it is {effect_with_all} with all"
     return Table(title, ("Without", "Kind", "Effect"), rows)
 
 
@@ -294,7 +294,7 @@ def _folds_figure(part: AlternationComponent) -> Picture | None:
     shown_rows = part.divergence[: charts.MOST_MARKS]
     rows = [
         Dots(_direction_label(row), (divergences,))
-        for row in shown_rows  # whose direction is from x to y
+        for row in shown_rows  # x: the value from which the row's direction goes, y: to which
         if (divergences := tuple(fold.kl_xy for fold in row.kl_by_fold if fold.kl_xy is not None))
     ]
     if not rows:

@@ -43,10 +43,10 @@ def in_words(document: RatingDocument, part: AssociationComponent) -> Iterator[s
             f"and {other_mean:.2f} from those of other groups, where 0 is the same, 1 is unrelated and 2 is opposite."
         )
     yield from _controls_in_words(part)
-    difference = "Distances to {name} differ between groups by {size}."
-    same_direction = "Distances to {name} differ between groups in the same direction by {size}."
-    own_templates = {"words of all stereotypes": same_direction}
-    yield from hidden_in_words(part, Unit(amount), difference, content_template=difference, own_templates=own_templates)
+    template = "Distances to {name} differ between groups by {size}."
+    same_direction_template = "Distances to {name} differ between groups in the same direction by {size}."
+    own_templates = {"words of all stereotypes": same_direction_template}
+    yield from hidden_in_words(part, Unit(amount), template, content_template=template, own_templates=own_templates)
     word_by_group = {row.group: row.word for row in part.protected}
     groups = listed([f"{group} (such as “{word}”)" for group, word in word_by_group.items()])
     yield tested(document, part, f"words of the list “{title_of_words(part.name or '')}” about {groups or 'groups'}")
@@ -63,11 +63,11 @@ def tables(part: AssociationComponent) -> Iterator[Table | None]:
 
 def _protected_table(part: AssociationComponent) -> Table:
     rows = part.protected[:MOST_ROWS]
-    names = list(dict.fromkeys(name for row in rows for name in row.connections))
+    connection_names = list(dict.fromkeys(name for row in rows for name in row.connections))
     columns = {"Word": cells.texts([row.word for row in rows]), "Group": cells.texts([row.group for row in rows])}
     columns |= {
         name: cells.intervals([row.connections[name].interval if name in row.connections else None for row in rows])
-        for name in names
+        for name in connection_names
     }
     title = "Mean distances of each protected word, with 89 % HPDIs" + shown_suffix(rows, part.protected)
     return Table.of_columns(title, columns)
@@ -85,7 +85,7 @@ def _distance_measures(part: AssociationComponent) -> Iterator[tuple[str, str]]:
 def _classical_measures(row: WeatDocument) -> SimpleNamespace:
     """Return a row for the table of WEAT comparisons; a missing measure is an `Absent` object with the reason."""
     measures = {"weat": MeasureDocument(row.effect_size_ddof1, why=row.why)}
-    measures |= {name: row.beside.get(name, MeasureDocument()) for name in MEASURES}
+    measures |= {name: row.beside.get(name, MeasureDocument()) for name in MEASURES}  # measures beside WEAT
     values = {
         name: Absent(measure.why) if measure.value is None else measure.value for name, measure in measures.items()
     }
@@ -98,11 +98,11 @@ def _connections_figure(part: AssociationComponent) -> Picture | None:
 
 
 def _words_figure(part: AssociationComponent) -> Picture | None:
-    no_interval = ConnectionDocument()
+    unknown = ConnectionDocument()
     all_marks = [
         Mark(
             row.word or "word",
-            tuple(charts.span(row.connections.get(name, no_interval).interval) for name in ("associated", "different")),
+            tuple(charts.span(row.connections.get(name, unknown).interval) for name in ("associated", "different")),
         )
         for row in evenly(part.protected, charts.MOST_WORDS)
     ]

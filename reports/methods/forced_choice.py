@@ -32,8 +32,8 @@ def in_words(document: RatingDocument, part: ForcedChoiceComponent) -> Iterator[
             f"“{other_side}”: neutral words have {_mixture(controls)} on average."
         )
     if positions:
-        (low, least), (high, most) = positions[0], positions[-1]
-        yield f"Of tested words “{least}” has the least ({_mixture(low)}), “{most}” the most ({_mixture(high)})."
+        (low, low_word), (top, top_word) = positions[0], positions[-1]
+        yield f"Of tested words “{low_word}” has the least ({_mixture(low)}), “{top_word}” the most ({_mixture(top)})."
     if (effect := part.effect("step_2")) is not None:
         yield f"The tested words take sides by an estimated {HUNDREDTHS.of(abs(effect))} beyond what neutral ones do."
     stratum_template = "{name} have in common that they lean to one side, by {size}."
@@ -55,12 +55,12 @@ def tables(part: ForcedChoiceComponent) -> Iterator[Table | None]:
 
 def _words_table(part: ForcedChoiceComponent) -> Table | None:
     """Return a table of the points of subjective equality of all words, or of the most extreme ones."""
-    visible_words = foremost(part.words, MOST_ROWS)
-    table = WORDING.sheets["words"].of_rows(visible_words)
+    shown_words = foremost(part.words, MOST_ROWS)
+    table = WORDING.sheets["words"].of_rows(shown_words)
     if table is None:
         return None
     side, other_side = part.sides.first or "the first side", part.sides.second or "the second"
-    title = f"{table.title}, from {side} to {other_side}{shown_suffix(visible_words, part.words)}"
+    title = f"{table.title}, from {side} to {other_side}{shown_suffix(shown_words, part.words)}"
     return Table(title, table.columns, table.rows)
 
 

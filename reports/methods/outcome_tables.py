@@ -33,7 +33,7 @@ def certain_rows(part: OutcomeRows) -> tuple[GroupOutcome, ...]:
     """Return the groups' rows, without results of the four-fifths rule that a masked group's rate could refute."""
     if not may_mask_highest(part):
         return part.groups
-    # below four fifths of the highest rate shown is also below four fifths of a higher one
+    # "below" is certain: below four fifths of the highest rate shown is also below four fifths of a higher one
     certain = [replace(row, flagged=row.flagged or None, suspicious=row.suspicious or None) for row in part.groups]
     return tuple(replace(row, below_four_fifths=None) for row in certain)
 
@@ -43,9 +43,9 @@ def flags_text(part: OutcomesComponent, groups: Sequence[GroupOutcome]) -> str |
     if part.even_flagged is None:
         return None
     flags = sum(bool(row.flagged) for row in groups)
-    highest, those = ("highest of those shown", "groups shown") if may_mask_highest(part) else ("highest", "groups")
+    highest, noun = ("highest of those shown", "groups shown") if may_mask_highest(part) else ("highest", "groups")
     return (
-        f"The four-fifths rule (a rate below 80 % of the {highest}) flags {flags} of {len(groups)} {those}. "
+        f"The four-fifths rule (a rate below 80 % of the {highest}) flags {flags} of {len(groups)} {noun}. "
         f"Where all groups had one rate, it would flag some of them in an estimated {of_audits(part.even_flagged)}."
     )
 

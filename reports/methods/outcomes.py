@@ -61,9 +61,9 @@ def counts_in_words(document: RatingDocument, part: OutcomesComponent, deciding:
         return
     reason = next((reason for reason in part.reasons if reason.code == "unequal-among-alike"), ReasonDocument())
     truth_phrase, favourable_cell, other_cell = ALIKE.get(str(reason.facts.get("alike")), ("", "", ""))
-    rows = {row.group: row for row in part.groups}
-    groups = [rows[name] for name in (reason.facts.get("low"), reason.facts.get("high")) if name in rows]
-    counts = [row.matrix.get(cell) for row in groups for cell in (favourable_cell, other_cell)]
+    by_group = {row.group: row for row in part.groups}
+    groups = [by_group[name] for name in (reason.facts.get("low"), reason.facts.get("high")) if name in by_group]
+    counts = [row.matrix.get(cell) for row in groups for cell in (favourable_cell, other_cell)]  # of people
     if len(groups) < 2 or None in counts:  # no counts (strata other than the recorded truth), or masked ones
         yield from filter(None, (reason.text,))
         return
@@ -88,7 +88,7 @@ def _funnel_in_words(funnel: FunnelDocument) -> Iterator[str]:
     lowest = min(gaps, key=lambda gap: gap.overall.estimate or 0.0, default=GapDocument())
     names = "”, “".join(str(step.step) for step in funnel.steps)
     if lowest.overall.high is not None and lowest.overall.high < 1 and lowest.smallest is not None:
-        ratio_at_step = lowest.steps[lowest.smallest]
+        ratio_at_step = lowest.steps[lowest.smallest]  # `smallest`: the step with the smallest ratio
         yield (
             f"“{lowest.group}” passes all steps (“{names}”) {cells.interval(lowest.overall)} times as often as "
             f"“{funnel.reference}”. The gap is largest at “{lowest.smallest}” (with a probability of "
@@ -122,6 +122,7 @@ def tables(part: OutcomesComponent) -> Iterator[Table | None]:
 
 
 def _calibration_table(part: OutcomesComponent) -> Table | None:
+    """Return a table of each group's mean score, and share proved right, within each tenth of all scores."""
     rows = [(row.group or "", tenth) for row in part.groups for tenth in row.tenths]
     if not rows:
         return None
@@ -190,6 +191,7 @@ def _step_note(step: StepDocument, row: GroupOutcome, funnel: FunnelDocument) ->
 
 
 def _thresholds_figure(part: OutcomesComponent) -> Panels | None:
+    """Return a figure of selection rates, impact ratio and gaps of error rates at each threshold of the score."""
     threshold_map, rows = part.threshold_map, part.threshold_map.thresholds
     if not rows:
         return None

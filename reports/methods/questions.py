@@ -32,7 +32,7 @@ def in_words(document: RatingDocument, part: QuestionsComponent) -> Iterator[str
         )
     if DISAMBIGUATED in contexts and contexts[DISAMBIGUATED].read:
         row = contexts[DISAMBIGUATED]
-        right_answers = f"{row.right or 0:,} are right{_right_answers_by_side(part)}"
+        right_answers = f"{row.right or 0:,} are right{_right_answers_by_fit(part)}"
         yield f"Of {row.read:,} answers to questions that a fact settles, {right_answers}."
     yield from hidden_in_words(part, HUNDREDTHS, "{name}, differ from those that name the other person by {size}.")
     number = len(part.templates)
@@ -41,7 +41,7 @@ def in_words(document: RatingDocument, part: QuestionsComponent) -> Iterator[str
     )
 
 
-def _right_answers_by_side(part: QuestionsComponent) -> str:
+def _right_answers_by_fit(part: QuestionsComponent) -> str:
     """Return a clause on accuracy where the fact fits the stereotype, and where not; empty if either is unknown."""
     accuracies = [
         (row.fitting, row.against) for row in part.templates if row.fitting is not None and row.against is not None

@@ -29,7 +29,7 @@ def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]
             f"Of the inputs that get “{label}”, an estimated {percent(largest_share)} are about “{value}”; "
             f"even would be {even_share}."
         )
-    for tied_mix in part.tied[-1:]:  # one mix is quoted, as an example: the last
+    for tied_mix in part.tied[-1:]:  # example: the last mix that ties content to a group
         for share, value in _share_value_pairs(tied_mix.values):
             if value == tied_mix.favoured:
                 yield (
@@ -89,8 +89,8 @@ def _groups_figure(part: SamplingComponent) -> Picture | None:
     rows = [
         (row.value or "value", None if row.distance is None else Span(row.distance)) for row in part.group_distances
     ]
-    words = "mean number of slots that differ" if part.nearest_words else "mean distance, in sds"
-    return charts.forest("Distance of each group to the positive class", words, rows, head="Value")
+    axis = "mean number of slots that differ" if part.nearest_words else "mean distance, in sds"
+    return charts.forest("Distance of each group to the positive class", axis, rows, head="Value")
 
 
 def _projection_figure(part: SamplingComponent) -> Picture | None:

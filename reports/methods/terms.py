@@ -66,9 +66,9 @@ def model_table(aggregation: TermsComponent) -> Table | None:
     if len(model.by_bias) < 2:
         return None
     rows = [(name, f"{score:.3f}") for name, score in model.by_bias.items()]
-    mean_score, ends = model.over_terms, cells.interval(model.posterior)
+    mean_score, posterior_text = model.over_terms, cells.interval(model.posterior)
     rows += [("all, every term alike (BiasTestGPT)", cells.ABSENT if mean_score is None else f"{mean_score:.3f}")]
-    rows += [] if ends is None else [("all, by the hierarchy", ends)]
+    rows += [] if posterior_text is None else [("all, by the hierarchy", posterior_text)]
     return Table("Stereotype scores", ("Specification", "Score"), tuple(rows))
 
 
@@ -137,6 +137,7 @@ def _cases_by_term(
 
 
 def _describe_case(case: CaseDocument, share: float, side_names: tuple[str, str]) -> Case:
+    """Describe a pair of sentences or a picture for its square, of which `share` is filled."""
     (side, other_side), term = side_names, case.term or "term"
     group = {"first_terms": f"Said of {side}", "second_terms": f"Said of {other_side}"}.get(case.list or "", "Neutral")
     texts = [text for text in (case.first, case.second) if text]

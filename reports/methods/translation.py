@@ -110,7 +110,7 @@ def _room_left(method: type[TranslationMethod], document: RatingDocument, part: 
     except (AssayError, KeyError, TypeError):
         return None  # a document without its experiment, or with an attribute that the catalog no longer has
     field = "max_texts_per_block" if experiment.get("stop_early") else "texts_per_block"
-    return Room(texts_left * len(blocks) * method.probes_each, field, "occupations of the catalog")
+    return Room(texts_left * len(blocks) * method.probes_each, field, "occupations of the catalog")  # probes: questions
 
 
 ROUND_TRIP = MethodReport(

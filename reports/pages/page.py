@@ -63,14 +63,14 @@ def plain_cells(*texts: str) -> tuple[Cell, ...]:
 
 def page_html(contents: Page) -> str:
     """Write a page as HTML, with every text escaped."""
-    kind = contents.verdict.letter.value if contents.verdict and contents.verdict.letter else "none"
+    letter_class = contents.verdict.letter.value if contents.verdict and contents.verdict.letter else "none"
     heading = tag(
         "header",
         tag("p", "Assay", tag("span", "independent bias rating"), class_="house"),
         tag(
             "div",
             tag("h1", isolate(contents.title)),
-            tag("p", contents.headline, class_=f"headline {kind}"),
+            tag("p", contents.headline, class_=f"headline {letter_class}"),
             tag("p", isolate(contents.subject), class_="subject"),
             class_="said",
         ),

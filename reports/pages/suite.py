@@ -70,7 +70,7 @@ def suite_page(document: Json) -> Page:
 
 
 def _sections(suite: SuiteDocument) -> Iterator[Section]:
-    columns = ["letter" if column is None else column for column in suite.columns]
+    columns = ["letter" if column is None else column for column in suite.columns]  # ``None``: no languages
     grid = Grid(("Method", "Attribute", *columns), tuple(_matrix_row(row, len(columns)) for row in suite.rows))
     yield Section("Letters", tuple(_summary_sentences(suite)), grid if suite.rows else None)
     reason_rows = tuple(

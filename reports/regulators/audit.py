@@ -39,7 +39,7 @@ class Audit:
             "Period of the data": self.data.period,
             "Rows of the file": "" if rows is None else f"{rows:,}",
             "Digest of the file": self.data.digest,
-            **{f"Column of {part}": column for part, column in self.data.columns.items()},
+            **{f"Column of {role}": column for role, column in self.data.columns.items()},
             "Rating": document.id,
             "Audited on": (document.rated_at or "")[:10],
             "Methodology": document.methodology.version,

@@ -120,8 +120,8 @@ def _table_remarks(table: OutcomesComponent) -> Iterator[str]:
     yield f"Favourable outcome: {table.outcome}."
     reference = next((row for row in table.groups if row.group == table.reference), None)
     if reference is not None:
-        those = " of those shown" if may_mask_highest(table) else ""
-        yield f"Ratios and differences are to {reference.group}, the category with the highest rate{those}."
+        shown_phrase = " of those shown" if may_mask_highest(table) else ""
+        yield f"Ratios and differences are to {reference.group}, the category with the highest rate{shown_phrase}."
     unknown_count = MASKED if is_masked(table.unknown) else f"{table.unknown.people or 0:,}"
     if unknown_count == "0":
         yield "The category of everybody is known."
@@ -146,10 +146,10 @@ def regime_csv(audits: Sequence[Audit], columns: Sequence[Column]) -> str:
     """Return audits' tables as CSV (RFC 4180), with the tool's name if there are several; no cell acts as a formula."""
     text = io.StringIO()
     writer = csv.writer(text)
-    has_tools = len(audits) > 1
-    writer.writerow((*(("Tool",) if has_tools else ()), "Table", "Outcome", *(column.head for column in columns)))
+    has_tool_column = len(audits) > 1
+    writer.writerow((*(("Tool",) if has_tool_column else ()), "Table", "Outcome", *(column.head for column in columns)))
     for audit in audits:
-        tool_cells = (audit.rating.target or "",) if has_tools else ()
+        tool_cells = (audit.rating.target or "",) if has_tool_column else ()
         for table in audit.tables:
             rows = [*table.groups, *([table.unknown] if table.unknown.people or is_masked(table.unknown) else [])]
             for row in rows:

@@ -68,6 +68,8 @@ def _rating_route(embed: Embed) -> Route:
 
 
 def _target_route(embed: Embed) -> Route:
+    """Return the function that answers with an embed (such as a badge) of a target's newest rating."""
+
     async def of_target(
         request: Request, target_id: str, service: ServiceDependency, query: Annotated[RatingFilter, Query()]
     ) -> Response:
@@ -77,6 +79,8 @@ def _target_route(embed: Embed) -> Route:
 
 
 def _service_route(embed: Embed) -> Route:
+    """Return the function that answers with an embed (such as a badge) of a service's newest rating."""
+
     async def of_service(
         request: Request, service_name: str, service: ServiceDependency, query: Annotated[RatingFilter, Query()]
     ) -> Response:
@@ -86,6 +90,8 @@ def _service_route(embed: Embed) -> Route:
 
 
 def _address_route(embed: Embed) -> Route:
+    """Return the function that answers with an embed (such as a badge) of the rating of an address."""
+
     async def of_address(
         request: Request, service: ServiceDependency, query: Annotated[AddressQuery, Query()]
     ) -> Response:
@@ -127,7 +133,7 @@ def render(dated_rating: DatedRating, embed: Embed, base_url: str) -> Answer:
     if rating is not None:
         is_withdrawn = rating.withdrawn_at is not None
         view = replace(view, document=rating.document, visibility=rating.visibility, withdrawn=is_withdrawn)
-        if (standing := dated_rating.standing) is not None:
+        if (standing := dated_rating.standing) is not None:  # the relation of the rating to its address
             view = replace(view, requester=standing.requester, host_proved=standing.host_proved)
             view = replace(view, objects=dated_rating.objects, changed_since=standing.changed_since)
     body = embed.render(view).encode()

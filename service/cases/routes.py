@@ -42,7 +42,7 @@ async def list_cases(
     index = await case_index(service, rating)
     matches, next_start = await page_of(service, rating, index, query, start)
     thumbnails = await thumbnails_of(service, rating.id, caller.tenant, [row for _, rows in matches for row in rows])
-    reader = case_reader(rating.rating, deciding=None)
+    reader = case_reader(rating.rating, deciding=None)  # for words only; the index has the weights
     views = [view_of(reader, case, rows, thumbnails) for case, rows in matches]
     page = Page(views, next_key=None if next_start is None else (next_start, ""), total=total_of(index, query))
     facts = {"counts": index.counts, "observations": index.observations, "copied": index.copied}

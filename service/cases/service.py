@@ -28,7 +28,7 @@ CASES_A_SEARCH = 2_000
 
 
 async def case_index(service: Service, rating: StoredRating) -> CaseIndex:
-    """Return all cases (pairs, round trips or words) of a rating, which are equal for all readers and cached."""
+    """Return all cases (pairs, round trips or words) of a rating, weighed by their part in the deciding effect."""
 
     async def build_index() -> CaseIndex:
         builder = CaseIndexBuilder(await asyncio.to_thread(deciding_reader, rating.rating))
@@ -41,7 +41,7 @@ async def case_index(service: Service, rating: StoredRating) -> CaseIndex:
 
 def cases_of(index: CaseIndex, query: CaseQuery | CaseOrderQuery) -> Sequence[Case]:
     """Return the cases of the query's `kind` in its `order`; without a `kind`, all that are judged for bias."""
-    cases = index.recorded if query.order == "recorded" else index.cases
+    cases = index.recorded if query.order == "recorded" else index.cases  # by weight
     if query.kind is not None:
         return [case for case in cases if case.kind == query.kind]
     return [case for case in cases if case.kind not in UNJUDGED_KINDS]
@@ -93,7 +93,7 @@ def view_of(
     """Return the view of a case with observations `rows`; `thumbnails` has the addresses of pictures by digest."""
     texts = reader.texts(row.observation for row in rows)
     asks = [row.observation.probe.ask for row in rows]
-    picture_digest = next((ask.image for ask in asks if isinstance(ask, Look)), "")
+    picture_digest = next((ask.image for ask in asks if isinstance(ask, Look)), "")  # questions about a picture
     reading = CaseReading(case.kind, case.part, case.step, case.difference, case.side)
     return CaseView.from_row(
         case,

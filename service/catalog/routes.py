@@ -110,7 +110,7 @@ def _accepted_languages(method: str) -> dict[str, str] | None:
     """Return the languages that a method accepts, common ones first; ``None`` if it has no field for languages."""
     if "languages" not in method_schema(method)["properties"]:
         return None
-    any_attribute = next(iter(_accepted_attributes(method)), "")  # a method takes the same languages for each of them
+    any_attribute = next(iter(_accepted_attributes(method)), "")  # a method takes the same languages for all attributes
     language_names = languages()
     sorted_codes = sorted(language_names, key=language_names.__getitem__)  # by the names of the languages
     return {

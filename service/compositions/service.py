@@ -109,6 +109,7 @@ def _chosen_rating(
     targets_by_id: Mapping[str, StoredTarget],
     newest_ratings: Mapping[str, StoredRating],
 ) -> ChosenRating:
+    """Return the rating that a link names or, if it names a target, the target's newest rating (by target id)."""
     if link.rating is not None:
         rating = ratings.get(link.rating)
         if rating is None:
@@ -135,10 +136,10 @@ def _check_visibility(request: CompositionRequest, links: Sequence[ChosenRating]
 
 
 async def _read_observations(service: Service, links: Sequence[ChosenRating]) -> list[list[Observation]]:
-    """Return the observations of each link; ``[]`` if some are archived, too many, or of a rating without matrix."""
+    """Return the observations of each link; ``[]`` if archived, too many, or of a rating without counts of outputs."""
     ratings = [link.rating.rating for link in links]
     question_count = sum(rating.calls or 0 for rating in ratings)
-    if question_count > MAX_OBSERVATIONS or not all(map(read_evidence, ratings)):  # a rating lacks its matrix
+    if question_count > MAX_OBSERVATIONS or not all(map(read_evidence, ratings)):  # one has no counts
         return []
     if [link for link in links if await service.database.read(places.find, link.rating.job_id)]:  # archived
         return []

@@ -37,12 +37,12 @@ def corpus_jsonl(database: AsyncDatabase, corpus: StoredCorpus) -> StreamingResp
 
 
 def _csv_cells(row: StoredItem) -> list[Any]:
+    """Return the cells of an item in the order of `COLUMNS`."""
     provenance = row.provenance
     author = provenance.get("author") or {}
     original, *_ = provenance.get("edited_from") or [{}]  # former texts, the oldest first
     content = (row.text, row.group_term, row.attribute_term, row.counterpart, row.image, row.term, row.source)
     origin = (*map(author.get, ("name", "host", "model")), *map(provenance.get, ("prompt", "job", "note")))
-    # in the order of COLUMNS
     return [row.id, row.seq, *content, *origin, original.get("text"), instant(row.created_at)]
 
 

@@ -74,8 +74,8 @@ def adds_items(description: str, *statuses: int) -> JsonObject:
 async def create_corpus(body: CorpusRequest, service: ServiceDependency, caller: Writer, repeat: Repeat) -> Response:
     """Create a corpus. If it names a specification, every sentence must follow its rules."""
     corpus = await validation.new_corpus(service, caller.tenant, body)
-    per_term = body.from_frames
-    framed = await asyncio.to_thread(validation.framed_items, corpus, per_term) if per_term else []
+    per_term = body.from_frames  # number of sentences to make for each term from frames (texts with gaps)
+    frame_items = await asyncio.to_thread(validation.framed_items, corpus, per_term) if per_term else []
 
     def add(c: Connection) -> Answer:
         row = corpora.add(c, corpus)
@@ -83,7 +83,7 @@ async def create_corpus(body: CorpusRequest, service: ServiceDependency, caller:
             validation.copy_items(c, body.items_of, row)
         # a term with copied sentences gets none from frames
         copied_terms = {item.attribute_term for item in corpus_items.all_items(c, row.id)} if body.items_of else set()
-        if new_items := [item for item in framed if item.attribute_term not in copied_terms]:
+        if new_items := [item for item in frame_items if item.attribute_term not in copied_terms]:
             corpus_items.add(c, row.id, caller.tenant, new_items)
         row = corpora.find(c, row.id, caller.tenant) or row  # read again: new items change the version of a corpus
         size = corpora.sizes(c, [row.id])[row.id]

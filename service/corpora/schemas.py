@@ -365,9 +365,9 @@ class CoverageView(ResponseModel):
         for term, source, count in counts:
             by_term[term] += count
             by_source[source] += count
-        roles = {term: role for role, field in LISTS.items() for term in (words or {}).get(field, ())}
-        all_terms = {**roles, **by_term}  # those of the specification first
-        terms = [TermCoverage(term=term, role=roles.get(term), items=by_term[term]) for term in all_terms]
+        role_of = {term: role for role, list_name in LISTS.items() for term in (words or {}).get(list_name, ())}
+        all_terms = {**role_of, **by_term}  # those of the specification first
+        terms = [TermCoverage(term=term, role=role_of.get(term), items=by_term[term]) for term in all_terms]
         return cls(items=by_source.total(), terms=terms, sources=dict(by_source))
 
 

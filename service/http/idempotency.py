@@ -87,7 +87,7 @@ def once(
 
     Returns the answer, and what `work` created (``None`` for a repetition).
 
-    If `is_final`, called with what `work` created, is false (a caller waits for a job's end), a repetition is refused
+    If `is_final` returns false for what `work` created (a caller waits for a job's end), a repetition is refused
     with ``idempotency-in-flight`` until `store_answer` is called, or the caller counts as lost. A request with the same
     key and another payload is always refused, with ``idempotency-mismatch``.
     """

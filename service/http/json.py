@@ -157,7 +157,7 @@ _Path = tuple[Any, str | int] | None
 def _is_prose(path: _Path) -> bool:
     """Return whether a text may have line breaks, by its innermost field in `PROSE` (yes) or `NAMES_IN_SETTINGS`."""
     while path is not None:
-        path, part = path
+        path, part = path  # (outer path, innermost key or index)
         if part in PROSE or part in NAMES_IN_SETTINGS:
             return part in PROSE
     return False
@@ -177,14 +177,14 @@ def _walk_strings(value: object) -> Iterator[tuple[_Path, int, str, bool]]:
             yield path, depth + 1, "".join(element), True
             stack.extend(((path, key), depth + 1, child) for key, child in element.items())
         elif isinstance(element, list):
-            yield path, depth + 1, "", True
+            yield path, depth + 1, "", True  # `is_keys` does not matter for an empty text
             stack.extend(((path, index), depth + 1, child) for index, child in enumerate(element))
 
 
 def _pointer_of_path(path: _Path) -> str:
     parts: list[str | int] = []
     while path is not None:
-        path, part = path
+        path, part = path  # (outer path, innermost key or index)
         parts.append(part)
     return pointer_to(*reversed(parts))
 

@@ -96,6 +96,7 @@ class RequestMiddleware:
         self._meter.count_request(sender.method, route, sender.status, time.perf_counter() - began)
 
     async def _respond(self, scope: Scope, receive: Receive, sender: _ResponseSender) -> None:
+        """Refuse a foreign origin or an excessive size, answer OPTIONS, or else pass the request to the application."""
         if self._hosts is not None and (problem := foreign_origin(scope, self._hosts)) is not None:
             await respond(Request(scope), problem)(scope, receive, sender.send)
             return
@@ -163,10 +164,7 @@ class _ResponseSender:
         await self._send(message)
 
     def _tag_start(self, start: Message, body: Message) -> Message:
-        """Return a response's start with the body's digest as entity tag; with status 304 if the caller has it already.
-
-        For 304, the body is emptied.
-        """
+        """Return a response's start with the body's digest as entity tag; if the caller has it, 304 and no body."""
         headers = MutableHeaders(scope=start)
         headers["ETag"] = f'"{hashlib.sha256(body["body"]).hexdigest()[:32]}"'
         if not caller_has(Request(self._scope), headers["ETag"]):

@@ -91,10 +91,10 @@ async def on_invalid_request(request: Request, error: Exception) -> JSONResponse
     all_errors = error.errors()
     named_errors = _independent_errors(all_errors[:MAX_ERRORS])
     places = []
-    for field in named_errors:
-        known_fields = _known_fields(request, field["loc"], error.body)
-        places.append(_place_of_error(field, error.body) | {"detail": plain_message(field, known_fields)})
-    is_well_formed = all(isinstance(field.get("ctx", {}).get("error"), SpecificationError) for field in named_errors)
+    for fault in named_errors:
+        known_fields = _known_fields(request, fault["loc"], error.body)
+        places.append(_place_of_error(fault, error.body) | {"detail": plain_message(fault, known_fields)})
+    is_well_formed = all(isinstance(fault.get("ctx", {}).get("error"), SpecificationError) for fault in named_errors)
     detail = places[0]["detail"] if len(places) == 1 else f"{len(places)} fields are invalid; see errors"
     if (unnamed_count := len(all_errors) - MAX_ERRORS) > 0:
         counts = f"errors names the first {len(places)}, and {unnamed_count:,} are not named"
@@ -122,7 +122,8 @@ async def on_known_error(request: Request, error: Exception) -> JSONResponse:
         log.error("secret not decrypted", request=request.scope["assay.request_id"], why=type(error).__name__)
     if isinstance(error, errors.SigningUnavailable):  # the cause is for the operator, not for the caller
         log.error("nothing signed", request=request.scope["assay.request_id"], why=str(error))
-    return respond(request, next(PROBLEM_OF[base] for base in type(error).__mro__ if base in PROBLEM_OF)(error))
+    make_problem = next(PROBLEM_OF[base] for base in type(error).__mro__ if base in PROBLEM_OF)
+    return respond(request, make_problem(error))
 
 
 def _unreadable_upload(error: Unreadable) -> Problem:
@@ -163,7 +164,7 @@ def _fields_at(types: Sequence[Any], location: Sequence[str | int]) -> set[str]:
         return {name for model in models for name in model.model_fields}
     name, *inner_location = location
     member_types = [model.model_fields[str(name)].annotation for model in models if name in model.model_fields]
-    return _fields_at(member_types or models, inner_location)
+    return _fields_at(member_types or models, inner_location)  # no member: `name` is a union tag or an index
 
 
 def _models(types: Sequence[Any]) -> Iterator[type[BaseModel]]:

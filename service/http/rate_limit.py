@@ -177,10 +177,7 @@ class RateLimiter:
         self._redis_rests_until = 0.0  # monotonic time
 
     async def take(self, tenant: str, count: int = 1, work: str = JOBS) -> None:
-        """Take `count` requests from the tenant's limit of a kind of work.
-
-        Raise ``rate-limited``, and take nothing, if fewer are left.
-        """
+        """Take `count` requests from a tenant's limit for `work`, or none if fewer are left: raise ``rate-limited``."""
         rate = self._rates[work]
         if not await self._ask(lambda limiter: limiter.hit(rate, work, tenant, cost=count)):
             raise (await self.remainder(tenant, work)).refusal()

@@ -60,7 +60,7 @@ class SwrCache(Generic[K, V]):
         """
         entry = self._entries.get(key)
         if entry is not None and entry.value is not None and (age_s := self._clock() - entry.read_at) <= self._stale_s:
-            if age_s > self._keep_s:
+            if age_s > self._keep_s:  # the stale value is returned, and meanwhile read anew
                 self._start_reading(key, entry, read_value)
             self._entries.move_to_end(key)
             self._count("hit")

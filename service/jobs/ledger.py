@@ -110,12 +110,12 @@ def _json_record(row: StoredObservation) -> JsonObject:
 
 
 def _row_cells(row: StoredObservation) -> list[Any]:
+    """Return the cells of an observation in the order of `COLUMNS`."""
     record = _json_record(row)
     question, failure, value = dict(record["ask"]), record["failure"], record["value"]
     question_kind = question.pop("asks")
     text = _valid_text(value) if isinstance(value, str) else value if value is None else json.dumps(value)
     metadata = [record[name] for name in ("copied", "attempts", "elapsed_ms", "recorded_at")]
-    # in the order of COLUMNS
     return [row.seq, record["unit"], question_kind, json.dumps(question), text, failure and failure["code"], *metadata]
 
 

@@ -162,11 +162,11 @@ async def list_jobs(
     With `fields=full`, only lists with more than 100 entries are left out; `left_out` has their sizes.
     """
     page = await lists.read(query, "jobs", jobs.page, caller.tenant)
-    stamps = await service.database.read(ratings.stamps, [job.rating_id for job in page.rows if job.rating_id])
+    letters = await service.database.read(ratings.stamps, [job.rating_id for job in page.rows if job.rating_id])
     now_s, base = service.clock(), base_url(lists.request)
     max_entries = MAX_LISTED if query.fields == "full" else MAX_SUMMARISED
     views = [
-        JobLine.listed(job, max_entries, base=base, now_s=now_s, rating=_rating_link(stamps.get(job.rating_id)))
+        JobLine.listed(job, max_entries, base=base, now_s=now_s, rating=_rating_link(letters.get(job.rating_id)))
         for job in page.rows
     ]
     return lists.response(query, "jobs", page, views)
@@ -298,12 +298,13 @@ async def _queue_state(service: Service) -> QueueState:
 
 
 def _job_start(service: Service, job: Job, jobs_before: int | None, queue: QueueState) -> JobStart | None:
+    """Return a queued job's position and estimated seconds to its start; `jobs_before` are those of its tenant."""
     if jobs_before is None:  # the job is not queued
         return None
     position = queue.position(job.tenant, jobs_before)
     due_in_s = ceil(job.next_run_at / 1000 - service.clock())  # later than now if the job waits for its host or target
-    free_in_s = fair_order.starts_in_s(job.tenant, jobs_before, position, queue, Share.of(service.settings))
-    return JobStart(position, None if free_in_s is None else max(free_in_s, due_in_s))
+    worker_free_in_s = fair_order.starts_in_s(job.tenant, jobs_before, position, queue, Share.of(service.settings))
+    return JobStart(position, None if worker_free_in_s is None else max(worker_free_in_s, due_in_s))
 
 
 def _read_stamp(c: Connection, job: Job) -> Stamp | None:
@@ -353,6 +354,7 @@ async def get_job_progress(job_id: str, service: ServiceDependency, caller: Read
 
 
 def _read_progress(c: Connection, job_id: str, tenant: str) -> ProgressView | None:
+    """Count the questions asked in each language, and read the newest observations; ``None`` without such a job."""
     job = jobs.find(c, job_id, tenant)
     if job is None:
         return None

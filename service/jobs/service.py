@@ -150,7 +150,7 @@ def _place_order(
         rating, job, jobs_before = _find_existing(c, order, max_active)
         is_new = rating is None and job is None
         if is_new and not permitted:
-            raise RateNotTaken
+            raise RateNotTaken  # `place` takes the job from the rate limit, and tries again
         if job is None:
             job = jobs.add(c, as_rated(order.job, rating), rating)
         return show(job, rating, jobs_before), PlacedJob(job, is_new)
@@ -360,7 +360,7 @@ def maintenance_order(
 
 # ---------------------------------------------------------------------------- plans
 async def facts_of(service: Service, caller: Caller, target: ResolvedTarget, prices: Prices) -> Plannable:
-    """Return a target's limits, latency and prices, to plan calls; the default latency is that of the newest probe."""
+    """Return a target's limits, latency and prices, to plan calls; the default latency is the newest test call's."""
     latency_s = prices.latency_s
     if latency_s is None and target.saved_id is not None:
         digest = probe_digest(caller, target)

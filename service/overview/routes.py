@@ -91,6 +91,7 @@ async def get_overview(service: ServiceDependency, caller: Reader) -> Response:
 def _read_overview(
     c: Connection, tenant: str
 ) -> tuple[Sequence[Summary], Mapping[str, Standing], Mapping[str, str], Sequence[Job], Queue]:
+    """Read the targets' newest ratings, their standings and sentences by rating id, failed jobs, and the queue."""
     failed_jobs = jobs.page(c, tenant, status="failed", kind="rating", limit=MOST_FAILED)
     rows = ratings.newest_of_targets(c, tenant, MOST_TARGETS)
     sentences = ratings.sentences(c, [row.id for row in rows])
@@ -116,6 +117,7 @@ def _attention_views(
 
 
 def _faults_of_rating(row: Summary, sentence: str | None, now_ms: float) -> Iterator[tuple[Code, str]]:
+    """Yield a code and a text for what needs attention in a rating: a missing or bad letter, an end of validity."""
     if row.letter is None:
         yield "not-measured", "nothing could be measured"
     elif not row.declared:

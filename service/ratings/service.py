@@ -233,7 +233,7 @@ def with_short_experiment(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shorten(value: Any, path: tuple[str, ...], left_out: dict[str, int], max_entries: int) -> Any:
-    # list entries have no names to list in `left_out`, so they are shortened but never removed
+    """Leave out long members of objects, noting their sizes in `left_out`; list entries, without names, always stay."""
     if isinstance(value, list):
         return [_shorten(entry, (*path, str(number)), left_out, max_entries) for number, entry in enumerate(value)]
     if not isinstance(value, Mapping):

@@ -145,11 +145,11 @@ class DistributionView(ResponseModel):
     @classmethod
     def of(cls, letters: Counter[tuple[str, str, str, str]]) -> Self:
         """Build the view from counts by (kind, attribute, method, letter)."""
-        counts_by_question: dict[tuple[str, str, str], dict[str, int]] = {}
+        letter_counts: dict[tuple[str, str, str], dict[str, int]] = {}
         for (kind, attribute, method, letter), count in sorted(letters.items()):
-            counts_by_question.setdefault((kind, attribute, method), {})[letter] = count
+            letter_counts.setdefault((kind, attribute, method), {})[letter] = count
         rows = []
-        for (kind, attribute, method), counts in counts_by_question.items():
+        for (kind, attribute, method), counts in letter_counts.items():
             row = {"kind": kind, "attribute": attribute, "method": method, "targets": sum(counts.values())}
             rows.append(DistributionRow(**row, counts=Counts(**counts)))
         return cls(items=rows)

@@ -113,7 +113,7 @@ def _by_place(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
         group = [
             (row, effect_size(row.key_figures)) for row in rows if _has_valid_letter(row, now) and row.letter == letter
         ]
-        upper_ends = sorted(size.high for _, size in group if size is not None)  # to count better services
+        upper_ends = sorted(size.high for _, size in group if size is not None)  # a better service's is below `low`
         services = []
         for row, size in group:
             place = None if size is None else first_place + bisect_left(upper_ends, size.low)
@@ -131,7 +131,7 @@ def _by_place(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
 def _service_of(
     row: NewestRating, size: SizeInLimits | None, place: int | None, expired: bool = False
 ) -> RankedService:
-    sort_size = float("inf") if size is None else size.estimate
+    sort_size = float("inf") if size is None else size.estimate  # without an effect: last
     questions = (row.key_figures or {}).get("questions") or 0
     folded_name = (row.name or "").casefold()
     return RankedService(row.id, folded_name, place, row.letter, sort_size, questions, row.created_at, expired)
@@ -164,8 +164,8 @@ def effect_interval(figures: Json) -> tuple[float, float]:
 
 def effect_name(figures: Json, method: str) -> str:
     """Return a deciding effect as the report of `method` words it; its plain name if no such report is installed."""
-    name, hidden = figures["name"], figures["hidden"]
-    hidden_document = None if hidden is None else HiddenDocument(hidden, name)
+    name, hidden_kind = figures["name"], figures["hidden"]  # kind of an effect that a mean hides
+    hidden_document = None if hidden_kind is None else HiddenDocument(hidden_kind, name)
     # the words depend neither on the effect's interval nor on the chance of exceeding the limit
     effect = DecidingEffect(
         name, figures["step"], effect=NO_EFFECT, limit=figures["limit"], chance=0.0, hidden=hidden_document

@@ -126,7 +126,7 @@ async def _read_ranking(
     query, questions, ranking = await _rank(service, database, tenant, query)
     start, page = await asyncio.to_thread(ranking.page, query.sort, query.q, query.start, limit)
     views = await database.read(_read_views, page)
-    # the query names the question
+    # the query has the ranking's kind of service, method and attribute
     return RankingView.from_row(query, questions=questions, total=len(ranking), start=start, items=views)
 
 
@@ -136,7 +136,7 @@ async def _rank(
     """Return the query with method and attribute filled in, all such pairs of its kind of service, and the ranking."""
     now = await database.read(read_clock)
     kind = query.kind
-    count_questions = partial(services.questions, tenant=tenant, kind=kind)
+    count_questions = partial(services.questions, tenant=tenant, kind=kind)  # by (method, attribute)
     cache_key = ("questions", tenant, kind)
     counts = await service.merge(database, cache_key, read_part=count_questions, merge=sum_of, kind=kind)
     questions = [

@@ -49,12 +49,12 @@ class KeyEffectView(ResponseModel):
     @classmethod
     def of(cls, row: ServiceRating) -> Self | None:
         """Build the view of the effect that decided a rating; ``None`` if nothing was measured, or the limit is 0."""
-        figures, size = row.key_figures or {}, effect_size(row.key_figures)
-        if size is None:
+        figures, size_in_limits = row.key_figures or {}, effect_size(row.key_figures)
+        if size_in_limits is None:
             return None
         low, high = effect_interval(figures)
         name, estimate, limit = effect_name(figures, row.method), figures["estimate"], figures["limit"]
-        return cls(name=name, estimate=estimate, low=low, high=high, limit=limit, of_limit=size)
+        return cls(name=name, estimate=estimate, low=low, high=high, limit=limit, of_limit=size_in_limits)
 
 
 class ServiceRatingView(ResponseModel):
@@ -178,15 +178,15 @@ class RatedServiceView(ResponseModel):
             # a tenant that withdrew its newest rating is hidden, unless every tenant did
             newest_of_tenant = {row.tenant: row for row in reversed(series)}  # the newest is written last, and stays
             hidden_tenants = {tenant for tenant, row in newest_of_tenant.items() if row.withdrawn_at is not None}
-            withdrawn = len(hidden_tenants) == len(newest_of_tenant)
+            all_withdrew = len(hidden_tenants) == len(newest_of_tenant)
             valid_rows = [row for row in series if row.withdrawn_at is None]
-            shown_rows = [row for row in valid_rows if withdrawn or row.tenant not in hidden_tenants]
+            shown_rows = [row for row in valid_rows if all_withdrew or row.tenant not in hidden_tenants]
             ratings = [
                 ServiceRatingView.of(row, standings[row.id], now=now, before=previous)
                 for row, previous in zip(shown_rows, [*shown_rows[1:], None], strict=False)
             ]
             if ratings:
-                view = SeriesView(method=method, attribute=attribute, withdrawn=withdrawn, ratings=ratings)
+                view = SeriesView(method=method, attribute=attribute, withdrawn=all_withdrew, ratings=ratings)
                 series_views.append(view)
         return cls(
             service=name_of(newest, for_address=standings[newest.id].for_address),

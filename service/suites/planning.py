@@ -123,7 +123,7 @@ def _refuse_oversize(size: int, *before: Sequence[object]) -> None:
 
 
 def _allowed_cells(body: SuiteRequest, kind: Kind, earlier_count: int) -> list[Cell]:
-    """Return a service's cells (method, attribute, language); refuse too many, with `earlier_count` cells of others."""
+    """Return a service's cells (method, attribute, language); refuse too many; `earlier_count`: those of others."""
     cells = [
         Cell(method_name(method), attribute, label=language)
         for method in _requested_methods(body, kind)
@@ -182,6 +182,7 @@ async def _order_of_cell(
     *,
     recurring: bool,
 ) -> Order | OmittedCell:
+    """Return the order for a cell's rating, or the reason why the cell is invalid for its target and is omitted."""
     try:
         method = parse_method(_experiment_of_cell(body, cell))
     except SpecificationError as error:
@@ -204,7 +205,7 @@ def _experiment_field_of(problem: Problem) -> str | None:
 
 def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[OmittedCell]) -> None:
     """Refuse a requested method, attribute, language or setting that no valid cell uses; the error says why."""
-    methods = {cell.cell.method for cell in omitted} | {cell.method for cell in cells}
+    methods = {omission.cell.method for omission in omitted} | {cell.method for cell in cells}
     for method, settings in body.settings.items():
         with located("settings", method):
             if method not in methods:
@@ -212,14 +213,14 @@ def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Om
             for name in SET_BY_THE_SUITE:
                 if name in settings:
                     raise SpecificationError(f"{name} is set by the suite, for each cell", name)
-    for cell_field, field in (("method", "methods"), ("attribute", "attributes"), ("label", "languages")):
-        for index, name in enumerate(getattr(body, field) or ()):
+    for cell_field, request_field in (("method", "methods"), ("attribute", "attributes"), ("label", "languages")):
+        for index, name in enumerate(getattr(body, request_field) or ()):
             if not any(getattr(cell, cell_field) == name for cell in cells):
                 omissions = [omission for omission in omitted if getattr(omission.cell, cell_field) == name]
-                with located(*_path_of_cause(body, omissions, field, index)):
+                with located(*_path_of_cause(body, omissions, request_field, index)):
                     # without even an omitted cell: no method has languages, or the method rates no service of the suite
                     unused = f"the suite has no cell for {name!r}"
-                    reason = "no method of this suite has languages" if field == "languages" else unused
+                    reason = "no method of this suite has languages" if request_field == "languages" else unused
                     raise SpecificationError(omissions[0].reason if omissions else reason)
     if not cells:
         with located(*_path_of_cause(body, omitted, "methods", index=None)):

@@ -73,7 +73,7 @@ def _profiles(suite: StoredSuite, cells: Sequence[StoredCell], ratings: Ratings,
     numbered_cells = list(zip(suite.request["service_of"], cells, strict=True))
     profiles = []
     for number, target in enumerate(suite.request["services"]):
-        own_cells = [cell for service, cell in numbered_cells if service == number]
+        own_cells = [cell for service_number, cell in numbered_cells if service_number == number]
         omissions = [omission for omission in suite.request["omitted"] if omission["service"] == number]
         matrix = _matrix_of_service(own_cells, omissions, ratings, now_s)
         profiles.append((_severity_key(matrix["worst"]), target, matrix))
@@ -94,7 +94,7 @@ def _severity_key(view: WorstView | None) -> tuple[float, ...]:
 def _matrix_of_service(
     cells: Sequence[StoredCell], omissions: Sequence[Mapping[str, str]], ratings: Ratings, now_s: float
 ) -> JsonObject:
-    """Return the ``columns`` and ``rows`` of a service's matrix of letters, and its ``worst`` letter, as an object."""
+    """Return the ``columns`` (languages) and ``rows`` of a service's matrix of letters, and its ``worst`` letter."""
     views: dict[Cell, CellView] = {cell.cell: _cell_view(cell, ratings, now_s) for cell in cells}
     for omission in omissions:
         views[Cell(omission["method"], omission["attribute"], omission["label"])] = _omitted_view(omission)
@@ -254,11 +254,11 @@ def cancel_jobs_of(c: Connection, suite_id: str, tenant: str) -> list[str] | Non
     unfinished_ids = [cell.job_id for cell in suites.cells(c, suite_id) if not cell.finished]
     if not unfinished_ids:
         raise Problem("already-finished", "every job of the suite has ended")
-    own_jobs = sorted(set(unfinished_ids) - set(suite.request["joined"]))
-    for job_id in own_jobs:  # sorted, so that two concurrent cancellations cannot deadlock
+    own_ids = sorted(set(unfinished_ids) - set(suite.request["joined"]))
+    for job_id in own_ids:  # sorted, so that two concurrent cancellations cannot deadlock
         with suppress(AlreadyFinished):  # the job may have ended after its cell was read
             jobs.request_cancel(c, job_id, tenant)
-    return own_jobs
+    return own_ids
 
 
 def _count_new(c: Connection, plan: Plan) -> int:
@@ -270,13 +270,13 @@ def _add_suite(
     c: Connection, tenant: str, plan: Plan, repeat: Repeatable, show: Show, max_active: int, *, waits: bool
 ) -> tuple[Answer, PlacedSuite | None]:
     def add_jobs_and_suite(c: Connection) -> tuple[Answer, PlacedSuite]:
-        wanted_jobs, job_ids = _settle_jobs(c, plan)  # a job id for each cell
+        wanted_jobs, job_ids = _settle_jobs(c, plan)  # jobs with the id of their rating or None; a job id for each cell
         new_jobs = [job for job, rating_id in wanted_jobs if rating_id is None]
         _refuse_too_many(c, tenant, new_jobs, max_active)
         domains.check(c, tenant, *(target for job in new_jobs for target in (job.target, job.author)))
         rating_of = ratings.find_all(c, [rating_id for _, rating_id in wanted_jobs if rating_id is not None], tenant)
-        entries = [(job, rating_of.get(rating_id or "")) for job, rating_id in wanted_jobs]
-        jobs.add_all(c, [(as_rated(job, rating), rating) for job, rating in entries])
+        jobs_and_ratings = [(job, rating_of.get(rating_id or "")) for job, rating_id in wanted_jobs]
+        jobs.add_all(c, [(as_rated(job, rating), rating) for job, rating in jobs_and_ratings])
         joined_ids = sorted(set(job_ids) - {job.id for job, _ in wanted_jobs})  # jobs of earlier requests
         suite_state = read_suite(c, suites.add(c, _new_suite(tenant, plan, job_ids, joined_ids)).id, tenant)
         assert suite_state is not None  # noqa: S101  the suite was just stored
@@ -309,7 +309,7 @@ def _settle_jobs(c: Connection, plan: Plan) -> tuple[list[tuple[NewJob, str | No
         job = planned_cell.order.job
         work = known_work[job.request_digest]
         if work.rating_id is None and work.twin_id is not None:
-            job_ids.append(work.twin_id)
+            job_ids.append(work.twin_id)  # the cell joins an unfinished job of an equal request
             continue
         # two cells with equal requests share one job
         shared_job, _ = wanted_jobs.setdefault(job.request_digest, (job, work.rating_id))

@@ -139,7 +139,7 @@ async def probe_target(placing: Placing, row: OwnTarget, service: ServiceDepende
 async def _new_target(
     service: Service, tenant: str, target_id: str, body: TargetDescription, previous: StoredTarget | None = None
 ) -> NewTarget:
-    """Return a target to store, validated with the secret in `body`, which is encrypted, or in `previous`."""
+    """Return a target to store, validated with its secret: that in `body`, or else that of `previous`."""
     described_target = resolve_description(body)
     descriptor = await with_links(service, tenant, described_target.descriptor)
     if previous is not None and previous.sealed_secret is not None:

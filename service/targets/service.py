@@ -157,7 +157,7 @@ def _full_link(link: Json, saved_targets: Mapping[str, StoredTarget], field: str
         raise SpecificationError(f"no target has the id {link['id'][:80]!r}; POST /v1/targets saves one", f"{field}.id")
     full_link = {"id": link["id"], **descriptor(row)}
     if not saved:  # a saved chain holds the descriptions from when it was saved
-        for name in sorted(link.keys() - {OWN_FIELD}):
+        for name in sorted(link.keys() - {OWN_FIELD}):  # its languages, `path`, are its own
             if name not in full_link or link[name] != full_link[name]:
                 reason = f"{field} names a saved target, which has its own {name}; leave {name} out"
                 raise SpecificationError(reason, f"{field}.{name}")

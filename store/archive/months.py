@@ -44,8 +44,8 @@ def archive(database: Database, before_ms: int, location: str, export: Export) -
             row_counts = [_verified_row_count(c, job) for job in archived_jobs]
         for start in range(0, len(archived_jobs), JOBS_A_TRANSACTION):
             with database.write() as c:
-                in_transaction = slice(start, start + JOBS_A_TRANSACTION)
-                _delete_observations(c, archived_jobs[in_transaction], row_counts[in_transaction])
+                batch = slice(start, start + JOBS_A_TRANSACTION)
+                _delete_observations(c, archived_jobs[batch], row_counts[batch])
         yield archived_jobs
         last_id = archived_jobs[-1].job_id
 
@@ -91,10 +91,10 @@ def _write_file(c: Connection, month: str, ids: Sequence[str], location: str, ex
     entries = list[JsonObject]()
     with tempfile.TemporaryFile() as file:
         for job_id in ids:
-            members, start = _tar_members_of_job(c, job_id, export), file.tell()
-            file.write(members)
-            digest = sha256(members).hexdigest()
-            entries.append({"job_id": job_id, "digest": digest, "start": start, "size": len(members)})
+            tar_members, start = _tar_members_of_job(c, job_id, export), file.tell()
+            file.write(tar_members)
+            digest = sha256(tar_members).hexdigest()
+            entries.append({"job_id": job_id, "digest": digest, "start": start, "size": len(tar_members)})
             if file.tell() >= BYTES_A_FILE:
                 break
         manifest = line({"format": "assay-archive/1", "month": month, "jobs": entries})  # canonical JSON
@@ -106,7 +106,7 @@ def _write_file(c: Connection, month: str, ids: Sequence[str], location: str, ex
         name = f"{month}-{file_digest(file, 'sha256').hexdigest()}.tar"
         file.seek(0)
         places.put(location, name, file)
-    # the rows are compared one by one by `_verified_row_count`
+    # only the end of the file is checked here; `_verified_row_count` compares the rows of each job
     if places.read(location, name, manifest_start, len(ending)) != ending:
         raise CertificateError(f"{name} in {location} is not what was written; nothing of it was deleted")
     return [places.Archived(month=month, location=location, file=name, **entry) for entry in entries]
@@ -114,20 +114,20 @@ def _write_file(c: Connection, month: str, ids: Sequence[str], location: str, ex
 
 def _tar_members_of_job(c: Connection, job_id: str, export: Export) -> bytes:
     """Return the export of a job's rating, if it can be exported, and the job's rows, as members of a tar file."""
-    ledger = _tar_member(f"{job_id}.ledger.jsonl.gz", "\n".join(_rows_as_json(c, job_id)).encode())
+    job_rows = _tar_member(f"{job_id}.ledger.jsonl.gz", "\n".join(_rows_as_json(c, job_id)).encode())
     rating = one_row(c, select(ratings).where(ratings.c.job_id == job_id), StoredRating)
     try:
-        return ledger if rating is None else _tar_member(f"{rating.id}.export.jsonl.gz", export(rating)) + ledger
+        return job_rows if rating is None else _tar_member(f"{rating.id}.export.jsonl.gz", export(rating)) + job_rows
     except (RecordError, SpecificationError):  # a job with incomplete evidence has no export
-        return ledger
+        return job_rows
 
 
 def _tar_member(name: str, content: bytes) -> bytes:
     """Return a tar member: header, content (compressed for a name in ``.gz``), and zeros that fill the last block."""
-    stored = gzip.compress(content, compresslevel=6, mtime=0) if name.endswith(".gz") else content
+    stored_content = gzip.compress(content, compresslevel=6, mtime=0) if name.endswith(".gz") else content
     header = tarfile.TarInfo(name)
-    header.size = len(stored)
-    return header.tobuf() + stored + bytes(-len(stored) % tarfile.BLOCKSIZE)
+    header.size = len(stored_content)
+    return header.tobuf() + stored_content + bytes(-len(stored_content) % tarfile.BLOCKSIZE)
 
 
 def _rows_as_json(c: Connection, job_id: str) -> list[str]:

@@ -88,13 +88,13 @@ class Archived:
         problem = ", which was altered"
         try:
             tar_members = read(self.location, self.file, self.start, self.size)
-        except (OSError, AssayError) as error:  # the digest of no bytes differs: raised below
+        except (OSError, AssayError) as error:  # refused below, because the digest of b"" differs
             tar_members, problem = b"", f", which cannot be read ({type(error).__name__})"
         if sha256(tar_members).hexdigest() != self.digest:
             raise EvidenceArchived(self.job_id, self.month, self.file, problem)
-        with tarfile.open(fileobj=BytesIO(tar_members)) as tar:  # the ledger is the last member
-            ledger = (tar.extractfile(tar.getmembers()[-1]) or BytesIO()).read()
-        return [json.loads(line) for line in gzip.decompress(ledger).splitlines()]
+        with tarfile.open(fileobj=BytesIO(tar_members)) as tar:  # the last member holds the rows
+            compressed_rows = (tar.extractfile(tar.getmembers()[-1]) or BytesIO()).read()
+        return [json.loads(line) for line in gzip.decompress(compressed_rows).splitlines()]
 
 
 def find(c: Connection, job_id: str) -> Archived | None:

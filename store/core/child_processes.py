@@ -23,11 +23,11 @@ def end_with_parent(end_signal: signal.Signals = signal.SIGKILL) -> None:
 
 def ending_with_this_process(end_signal: signal.Signals = signal.SIGKILL) -> Callable[[], None]:
     """Return a ``preexec_fn`` for `subprocess`; on Linux, the child gets `end_signal` when the calling thread ends."""
-    parent = os.getpid()
+    parent_id = os.getpid()
 
-    def begin() -> None:
+    def prepare_child() -> None:
         end_with_parent(end_signal)
-        if os.getppid() != parent:  # the parent ended before the kernel was asked
+        if os.getppid() != parent_id:  # the parent had ended before the kernel was asked to watch it
             os._exit(1)
 
-    return begin
+    return prepare_child

@@ -68,7 +68,7 @@ class Database:
         parsed_url, pool_options = database_url(url), pool_options_of(pool_size, max_overflow, pool_timeout_s)
         if parsed_url.drivername == "sqlite":
             self._reader = sqlite_reader(parsed_url, lock_wait_s, **pool_options)
-            one_writer = pool_options_of(size=1, overflow=0, timeout_s=lock_wait_s)  # SQLite admits one at a time
+            one_writer = pool_options_of(size=1, overflow=0, timeout_s=lock_wait_s)  # SQLite allows a single writer
             self._writer = sqlite_writer(parsed_url, lock_wait_s, **one_writer)
         else:
             self._writer = postgres(parsed_url, lock_wait_s, **pool_options)
@@ -80,7 +80,6 @@ class Database:
         """Open a transaction: committed at the end of the block, rolled back on any exception.
 
         SQLite takes the write lock at once (``BEGIN IMMEDIATE``); Postgres uses READ COMMITTED.
-
         Raise `StoreUnavailable` if the database cannot serve now.
         """
         with translate_errors(), self._writer.begin() as connection:
@@ -136,9 +135,7 @@ class AsyncDatabase:
         """Run ``work(connection, *args, **kwargs)`` as one transaction.
 
         A transaction that loses a deadlock is retried, at most three times, so `work` must have no
-        effect that a rollback does not undo.
-
-        Raise `StoreUnavailable` if the database cannot serve now.
+        effect that a rollback does not undo. Raise `StoreUnavailable` if the database cannot serve now.
         """
 
         def call(connection: Connection) -> T:
@@ -172,8 +169,8 @@ class _PostgresBackend:
         self._writer = engine
         self._reader = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._connections_in_use = 0
-        self._unused = asyncio.Event()
-        self._unused.set()
+        self._all_returned = asyncio.Event()
+        self._all_returned.set()
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         async with self._open_connection(self._writer) as connection, connection.begin():
@@ -185,8 +182,9 @@ class _PostgresBackend:
 
     @asynccontextmanager
     async def _open_connection(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+        """Open a connection; it is counted, so that `close` can wait until all connections are returned."""
         self._connections_in_use += 1
-        self._unused.clear()
+        self._all_returned.clear()
         try:
             with translate_errors():
                 with translate_connection_errors():
@@ -198,12 +196,12 @@ class _PostgresBackend:
         finally:
             self._connections_in_use -= 1
             if not self._connections_in_use:
-                self._unused.set()
+                self._all_returned.set()
 
     async def close(self) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(LOCK_WAIT_S):
-                await self._unused.wait()  # a pool closes only the connections that have been returned to it
+                await self._all_returned.wait()  # a pool closes only the connections that have been returned to it
         await self._writer.dispose()
 
 

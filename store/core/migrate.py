@@ -38,7 +38,6 @@ def upgrade(url: str) -> None:
     """Migrate to `head` in one transaction; of concurrent processes, the first migrates while the others wait.
 
     `url` is as in `store.core.database.Database`; a missing directory of a SQLite file is created.
-
     Raise `SchemaMismatch` if the database was written by a newer version of Assay, or by an unreleased version from
     before the initial schema, and `StoreUnavailable` if the database cannot be reached.
     """
@@ -78,7 +77,6 @@ def check(url: str, *, or_newer: bool = False) -> None:
 
     With `or_newer`, a later schema is accepted too: a running process continues during an upgrade, because migrations
     only add tables and columns that the process does not use.
-
     Raise `SchemaMismatch` if the schema is older or newer, or if there is no database file, and `StoreUnavailable` if
     the database cannot be reached.
     """

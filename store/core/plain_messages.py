@@ -53,7 +53,7 @@ def plain_message(error: Mapping[str, Any], valid_names: Iterable[str] = ()) -> 
             actual_length = context.get("actual_length")
             correction = f", not {actual_length}" if actual_length is not None else ""
             return f"must have at {bound} {context[limit_name]} entries{correction}"
-    for ending in _TYPE_ENDINGS:
+    for ending in _TYPE_ENDINGS:  # such as "_parsing"
         error_type = error_type.removesuffix(ending)
     if error_type in _REQUIREMENTS:
         return _REQUIREMENTS[error_type]

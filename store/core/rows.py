@@ -94,7 +94,7 @@ def page_of(
 ) -> Rows[T]:
     """Return a page of a table's rows, newest first, after the row with the sort key ``before = (created_at, id)``.
 
-    Large rows make the page shorter (`limit_rows`). If the list does not fit on the page, a query counts its rows.
+    Large rows shorten the page (`limit_rows`). A list that does not fit is counted, up to `MOST_COUNTED` rows.
     """
     rows = limit_rows(page_rows(c, query, table, before, limit), lambda row: build(**row))
     rows.total = len(rows)  # replaced below if other rows may precede or follow them
@@ -130,8 +130,8 @@ def newest_first(
     `before` is the sort key of the last row of the previous page; ``None`` selects the first page.
     """
     if before is not None:
-        time, last_id = before
-        query = query.where(and_(created_at <= time, or_(created_at < time, row_id < last_id)))
+        last_time, last_id = before
+        query = query.where(and_(created_at <= last_time, or_(created_at < last_time, row_id < last_id)))
     return query.order_by(created_at.desc(), row_id.desc()).limit(limit)
 
 
@@ -166,7 +166,7 @@ def _compile_for_postgresql(element: json_part, compiler: Any, **options: Any) -
 def holds(c: Connection, column: ColumnElement[str], *texts: str) -> ColumnElement[bool]:
     """Return the condition that a column contains all texts, whether in upper or lower case; Postgres uses an index."""
     conditions = [column.icontains(text, autoescape=True) for text in texts]
-    if c.dialect.name == "postgresql":  # last, because computing a row's parts of 1 to 3 characters is slow
+    if c.dialect.name == "postgresql":  # last, because computing a row's grams (parts of 1 to 3 characters) is slow
         grams, stored_texts = func.name_grams(func.lower(column)), map(storable, texts)
         conditions += [grams.op("@>", is_comparison=True)(func.sought_grams(func.lower(text))) for text in stored_texts]
     return and_(*conditions)

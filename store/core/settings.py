@@ -223,7 +223,7 @@ class Settings(BaseSettings):
         if missing:
             raise ValueError(f"sign-in with OpenID Connect also needs {', '.join(missing)}")
         for name in ("oidc_issuer", "public_url"):
-            if not _is_private(getattr(self, name)):
+            if not _is_encrypted_or_local(getattr(self, name)):
                 raise ValueError(f"{name} must begin with https:// (http:// only on this machine), without ? and #")
         if "openid" not in self.oidc_scopes.split():
             raise ValueError("oidc_scopes must contain openid")
@@ -269,7 +269,7 @@ class Settings(BaseSettings):
     @property
     def log_witnesses(self) -> tuple[tuple[str, VerifierKey], ...]:
         """Witnesses of the agency's log, from `witnesses`: the URL prefix for submissions and the key of each."""
-        witnesses = [part.split() for part in _comma_separated(self.witnesses)]
+        witnesses = [witness.split() for witness in _comma_separated(self.witnesses)]
         if any(len(words) != 2 or not words[0].startswith(("http://", "https://")) for words in witnesses):
             raise ValueError("each witness needs an address and a verifier key: `https://witness.example NAME+ID+KEY`")
         return tuple((url.rstrip("/"), VerifierKey.read(key, COSIGNATURE)) for url, key in witnesses)
@@ -300,7 +300,7 @@ def _parse_networks(text: str) -> tuple[Network, ...]:
     return tuple(ip_network(part, strict=False) for part in _comma_separated(text))
 
 
-def _is_private(url: str) -> bool:
+def _is_encrypted_or_local(url: str) -> bool:
     """Whether a URL has no query or fragment, and requests to it are encrypted or stay on this machine."""
     address = urlsplit(url)
     is_safe = address.scheme == "https" or (address.scheme == "http" and _is_loopback(address.hostname or ""))

@@ -183,10 +183,10 @@ def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new_item: New
     old_item = None if corpora.lock(c, corpus_id, tenant) is None else find(c, corpus_id, item_id)
     if old_item is None:
         return None
-    same_sentence = _read_by_digest(c, corpus_id, [new_item.digest]).get(new_item.digest)
-    if same_sentence is not None and same_sentence.id != item_id:
-        if same_sentence.removed_at is None:
-            raise ItemTaken(same_sentence.id)
+    existing_item = _read_by_digest(c, corpus_id, [new_item.digest]).get(new_item.digest)
+    if existing_item is not None and existing_item.id != item_id:
+        if existing_item.removed_at is None:
+            raise ItemTaken(existing_item.id)
         _delete_removed(c, corpus_id, tenant, [new_item.digest])
     statement = update(corpus_items).where(corpus_items.c.id == item_id)
     statement = statement.values(_item_columns(new_item) | _columns_of_edit(old_item, new_item, read_clock(c)))

@@ -66,9 +66,9 @@ def add(
     Raise `UploadsFull` if the tenant's uploads would take more than `quota_bytes` bytes, and `QuotaExceeded` if
     everything that the tenant stores would take more than the tenant's quota.
     """
-    is_same = equal(uploads, tenant=new_upload.tenant, digest=new_upload.digest, purpose=new_upload.purpose)
+    same_upload = equal(uploads, tenant=new_upload.tenant, digest=new_upload.digest, purpose=new_upload.purpose)
     # the lock of the counts is held until the end, so that concurrent uploads are added up
-    quota.subtract_size(c, uploads, new_upload.tenant, *is_same)  # that of an existing upload, whose summary changes
+    quota.subtract_size(c, uploads, new_upload.tenant, *same_upload)  # if it exists: its summary changes
     statement = insert_into(c, uploads).values(created_at=now_ms(), **vars(new_upload))
     statement = statement.on_conflict_do_update(
         index_elements=[uploads.c.tenant, uploads.c.digest, uploads.c.purpose],
@@ -78,7 +78,7 @@ def add(
     is_new = upload.id == new_upload.id
     if is_new and quota_bytes is not None and (total := stored_bytes(c, new_upload.tenant)) > quota_bytes:
         raise UploadsFull(stored=total - new_upload.bytes, size=new_upload.bytes, quota=quota_bytes)
-    quota.add_size(c, uploads, new_upload.tenant, *is_same)
+    quota.add_size(c, uploads, new_upload.tenant, *same_upload)
     if not is_new:
         return upload, False
     content.seek(0)

@@ -83,8 +83,8 @@ def _parse_rows(table: TableFile) -> Iterator[tuple[Group, Count]]:
     unknown = columns - {"concept", "level", "chose", "chose_second", "trials", "subject"}
     if parse_choice is None or unknown:
         unknown_column = f"; {min(unknown)!r} is not one of them" if unknown else ""
-        valid = "the columns must be concept, level and chose, chose_second, or chose_second and trials; and subject"
-        raise Unreadable(valid + unknown_column, line=1)
+        needed = "the columns must be concept, level and chose, chose_second, or chose_second and trials; and subject"
+        raise Unreadable(needed + unknown_column, line=1)
     for line, cells in table:
         texts = (cell if isinstance(cell, str) else as_text(cell) for cell in cells)
         row = dict(zip(table.columns, texts, strict=True))

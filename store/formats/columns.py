@@ -135,7 +135,7 @@ class ColumnTally:
             self._possible_decimals = dict.fromkeys(self._possible_decimals, False)  # False: not only integers
             return
         cell = str(cell)
-        if INTEGER.fullmatch(cell):  # a number with either sign; this and the next case are nearly all numbers
+        if INTEGER.fullmatch(cell):  # with either decimal sign; this and the next case are short cuts for most numbers
             self._has_numbers = True
             return
         if "comma" not in self._possible_decimals and DECIMAL.fullmatch(cell):
@@ -191,7 +191,7 @@ class ColumnTally:
         """Return the summary of all cells that were added."""
         column_type = self._column_type()
         is_parsed = self._declared_type is None and column_type in {"integer", "number"}
-        marks = list(self._mark_counts) if is_parsed else []
+        marks = list(self._mark_counts) if is_parsed else []  # texts that mean a missing value
         missing = self._missing_count + sum(self._mark_counts[mark] for mark in marks)
         decimal = (self.decimal_sign if is_parsed else None) or "point"
         if self._cell_counts is None:
@@ -215,7 +215,7 @@ class ColumnTally:
             return "empty"
         if (decimal := self.decimal_sign) is None:
             return "text"
-        return "integer" if self._possible_decimals[decimal] else "number"
+        return "integer" if self._possible_decimals[decimal] else "number"  # true: all cells are integers
 
 
 def settle_decimals(tallies: Sequence[ColumnTally], decimal: DecimalSign | None, *, european: bool = False) -> None:
@@ -236,7 +236,7 @@ def settle_decimals(tallies: Sequence[ColumnTally], decimal: DecimalSign | None,
     for tally in tallies:
         example = tally.ambiguous_number(european=european)
         if example is not None:
-            readings = " or ".join(str(number_text(without_typography(example), reading)) for reading in DECIMALS)
+            readings = " or ".join(str(number_text(without_typography(example), sign)) for sign in DECIMALS)
             remedy = "state the decimal sign: decimal=point or decimal=comma; in Parquet, store numbers"
             raise Unreadable(f"{shown(example)} may be {readings}; {remedy}", column=tally.name)
 
@@ -279,8 +279,8 @@ def number_text(text: str, decimal: DecimalSign) -> str | None:
     if decimal == "point" and NUMBER.fullmatch(text):
         numeral = text
     elif text and text[-1].isdigit() and _GROUPED[decimal].fullmatch(text):
-        integer, sign, fraction = text.partition(_DECIMAL_SIGNS[decimal])
-        numeral = integer.translate(_GROUP_SIGNS_REMOVED) + ("." if sign else "") + fraction
+        integer, decimal_sign, fraction = text.partition(_DECIMAL_SIGNS[decimal])
+        numeral = integer.translate(_GROUP_SIGNS_REMOVED) + ("." if decimal_sign else "") + fraction
     else:
         return None
     digits = numeral.lstrip("+-")

@@ -226,7 +226,7 @@ class CsvRows:
         if header is None:
             raise Unreadable("the file is empty; the first line must name the columns")
         self._header = header
-        self.counts_rows = len(header) > 1 and not header[0].strip()
+        self.counts_rows = len(header) > 1 and not header[0].strip()  # by a first column without a name
         names = header[1:] if self.counts_rows else header
         self.columns = tuple(unicodedata.normalize("NFC", name.strip()) for name in names)
         check_names(self.columns)
@@ -234,7 +234,7 @@ class CsvRows:
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
         """Validate and yield the rows, each with the number of its last line (a cell may hold line breaks)."""
-        row_count, first_count = 0, ""
+        row_count, first_row_number = 0, ""
         for cells in self._read_rows():
             if not cells:
                 continue  # skip empty lines, which many programs write at the end
@@ -248,9 +248,9 @@ class CsvRows:
                 raise Unreadable(f"more than {MOST_ROWS:,} rows; send a random part of them", line=line_number)
             row = cells
             if self.counts_rows:
-                first_count = cells[0].strip() if row_count == 1 else first_count
+                first_row_number = cells[0].strip() if row_count == 1 else first_row_number
                 # without a name, the first column must count the rows, from 0 or from 1
-                if first_count not in {"0", "1"} or cells[0].strip() != str(int(first_count) + row_count - 1):
+                if first_row_number not in {"0", "1"} or cells[0].strip() != str(int(first_row_number) + row_count - 1):
                     raise Unreadable(f"column 1 needs a name of 1 to {LONGEST_NAME} characters", line=1)
                 row = cells[1:]
             refuse_formulas(row, self.columns, line_number)

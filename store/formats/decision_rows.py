@@ -65,11 +65,11 @@ def read_decisions(
     for name in (*text_columns, *number_columns, *([cluster] if cluster else [])):
         if name not in names:
             raise UnknownName("column of the file", name, names)
-    max_values = {**dict.fromkeys(text_columns, MOST_VALUES), **({cluster: MOST_ROWS} if cluster else {})}
-    coding_of = {name: _Coding(name, names.index(name), limit) for name, limit in max_values.items()}
-    # a column of texts and of numbers is coded twice: the text 1,5 and the number 1.5 are read in different ways
+    max_values_of = {**dict.fromkeys(text_columns, MOST_VALUES), **({cluster: MOST_ROWS} if cluster else {})}
+    coding_of = {name: _Coding(name, names.index(name), limit) for name, limit in max_values_of.items()}
+    # a `_Coding` numbers a column's different cells; a column may have two, as texts and as numbers (1,5 and 1.5)
     number_coding_of = {name: _Coding(name, names.index(name), None) for name in number_columns}
-    lines = _code_rows(rows, (*coding_of.values(), *number_coding_of.values()), on_rows)
+    line_numbers = _code_rows(rows, (*coding_of.values(), *number_coding_of.values()), on_rows)
     # semicolons separate cells where the comma is the decimal sign
     european = isinstance(rows, CsvRows) and rows.dialect.separator == ";"
     numbers_of = _parse_numbers(list(number_coding_of.values()), unknown, decimal, european=european)
@@ -81,7 +81,7 @@ def read_decisions(
             row_index = int(unusable.argmax())
             text = as_text(number_coding_of[name].cells[number_coding_of[name].codes[row_index]])
             cell_text = shown(text) if text else "an empty cell"
-            raise Unreadable(f"{cell_text} is not {expected}", line=lines[row_index], column=name)
+            raise Unreadable(f"{cell_text} is not {expected}", line=line_numbers[row_index], column=name)
     # by column: its texts and the code of each row; the code 0 of an empty cell becomes -1, which means unknown
     codings = [coding_of[name] for name in text_columns]
     texts_and_codes = {coding.name: ([*map(as_text, coding.cells[1:])], coding.all_codes - 1) for coding in codings}
@@ -92,17 +92,17 @@ def read_decisions(
 
 def _code_rows(rows: TableFile, codings: Sequence[_Coding], on_rows: Callable[[int], None] | None) -> array[int]:
     """Read all rows, and add the cells of the used columns to `codings`; return the number of each row's line."""
-    lines = array("i")
+    line_numbers = array("i")
     numbered_rows: Iterable[tuple[int, Sequence[Field]]] = rows
     for line, row in numbered_rows:
-        lines.append(line)
+        line_numbers.append(line)
         for coding in codings:
             coding.add(row[coding.column_index], line)
-        if on_rows is not None and len(lines) % PROGRESS_ROWS == 0:
-            on_rows(len(lines))
-    if not lines:
+        if on_rows is not None and len(line_numbers) % PROGRESS_ROWS == 0:
+            on_rows(len(line_numbers))
+    if not line_numbers:
         raise Unreadable("the table has columns but no rows")
-    return lines
+    return line_numbers
 
 
 class _Coding:
@@ -114,7 +114,7 @@ class _Coding:
         self._code_of: dict[Field, int] = {"": 0}
 
     def add(self, cell: Field, line: int) -> None:
-        """Add the cell of a row; raise `Unreadable` for too many different texts."""
+        """Add a row's cell (as a text, if there is a `max_values`); raise `Unreadable` for too many different texts."""
         is_number = self._max_values is None and isinstance(cell, int | float) and not isinstance(cell, bool)
         code = self._code_of.setdefault(cell if is_number else as_text(cell), len(self._code_of))
         if self._max_values is not None and code > self._max_values:

@@ -64,7 +64,7 @@ def _translate_zip_errors() -> Iterator[None]:
 
 
 def _check_end_record(file: BinaryIO) -> None:
-    """Raise `Unreadable` for a too large table of contents, before it is read; `BadZipFile` if the file has none."""
+    """Raise `Unreadable` before a too large table of contents of a ZIP file is read; `BadZipFile` if it has none."""
     size = file.seek(0, 2)  # 2: from the end
     if size < _END_RECORD.size:
         raise BadZipFile
@@ -95,7 +95,7 @@ def _find_arrays(archive: ZipFile) -> tuple[ZipInfo, ZipInfo]:
 
 
 def _npy_header(member: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read an array's shape, order and type; raise `Unreadable` if they do not fit its size in the archive."""
+    """Read an array's shape, whether it is column-major, and type; raise `Unreadable` if they do not fit its `size`."""
     try:
         reader = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[npy.read_magic(member)]
         shape, fortran, dtype = reader(member)
@@ -146,9 +146,9 @@ def _read_vectors(member: IO[bytes], size: int, words: Sequence[str]) -> Iterato
     if fortran:  # in column-major order, no row is complete before the end of the file
         yield words, np.ascontiguousarray(np.frombuffer(member.read(), dtype).reshape(shape, order="F"), precision)
         return
-    block_words = max(1, BLOCK_BYTES // row_bytes)
-    for start in range(0, len(words), block_words):
-        batch = words[start : start + block_words]
+    words_per_block = max(1, BLOCK_BYTES // row_bytes)
+    for start in range(0, len(words), words_per_block):
+        batch = words[start : start + words_per_block]
         content = member.read(len(batch) * row_bytes)
         if len(content) < len(batch) * row_bytes:
             raise EOFError  # reported by `_translate_zip_errors`
@@ -231,20 +231,20 @@ def _word2vec_blocks(file: BinaryIO) -> Iterator[tuple[list[str], NDArray[np.flo
     declared_count, dims = _read_header(file)
     words: list[str] = []
     vectors: list[list[float]] = []
-    count = 0
+    word_count = 0
     for line_number, text in _numbered_lines(file, has_header=declared_count is not None):
         word, numbers = _parse_line(text, line_number, dims)
         dims = dims or len(numbers)
         words.append(word)
         vectors.append(numbers)
-        count += 1
+        word_count += 1
         if len(words) == BLOCK_WORDS:
             yield words, np.array(vectors)
             words, vectors = [], []
     if words:
         yield words, np.array(vectors)
-    if declared_count is not None and declared_count != count:
-        raise Unreadable(f"the first line declares {declared_count:,} words, but {count:,} follow")
+    if declared_count is not None and declared_count != word_count:
+        raise Unreadable(f"the first line declares {declared_count:,} words, but {word_count:,} follow")
 
 
 def _read_header(file: BinaryIO) -> tuple[int | None, int]:
@@ -271,13 +271,14 @@ def _numbered_lines(file: BinaryIO, *, has_header: bool) -> Iterator[tuple[int, 
 
 def _parse_line(text: str, line_number: int, dims: int) -> tuple[str, list[float]]:
     """Split a line at blanks and tabs into its word and its numbers; ``dims=0``: the length is not known yet."""
+    # split from the right, because a word may contain blanks; ``dims=0`` splits at every blank
     parts = " ".join(filter(None, text.replace("\t", " ").split(" "))).rsplit(" ", dims or -1)
     if len(parts) < 2 or (dims and len(parts) != dims + 1):
         needed = f"{dims:,} numbers" if dims else "numbers"
         raise Unreadable(f"a word and {needed} are needed, but the line has {len(parts):,} parts", line=line_number)
-    word, *numbers = parts
+    word, *number_texts = parts
     try:
-        return word.strip(), [float(number_text) for number_text in numbers]
+        return word.strip(), [float(number_text) for number_text in number_texts]
     except ValueError:
         message = f"the vector of {shown(word)} contains something that is not a number"
         raise Unreadable(message, line=line_number) from None

@@ -107,7 +107,7 @@ def _read_in_child(content: bytes) -> ImageFacts:
         try:
             return ImageFacts(**run_limited("image", file))
         except Unreadable as error:
-            at_limit = error.code == Unreadable.code  # errors of the task have the codes of `ImageRefused`
+            at_limit = error.code == Unreadable.code  # other refusals have a code of `ImageRefused`
             raise ImageRefused("image-too-large" if at_limit else error.code, str(error)) from None
 
 

@@ -53,7 +53,7 @@ def run_limited(task: str, file: BinaryIO, **arguments: object) -> Any:
     file.flush()
     request = {"task": task, "file": file.fileno(), "arguments": arguments, "memory": MEMORY_BYTES}
     request |= {"processor_s": PROCESSOR_S, "answer": ANSWER_BYTES}
-    with _CHILDREN, tempfile.TemporaryFile(prefix="assay-answer-") as answer:
+    with _CHILDREN, tempfile.TemporaryFile(prefix="assay-answer-") as answer:  # at most `MOST_CHILDREN` at once
         child = subprocess.Popen(
             [sys.executable, "-I", "-m", "store.formats.child"],
             stdin=subprocess.PIPE,

@@ -46,7 +46,7 @@ class ParquetRows:
         except self._arrow_errors:
             raise Unreadable("this is not a Parquet file, or it is damaged") from None
         _check_size(self._file.metadata)
-        self.left_out = tuple(name for name in schema.names if _ROW_LABELS.fullmatch(name))
+        self.left_out = tuple(name for name in schema.names if _ROW_LABELS.fullmatch(name))  # added by pandas
         fields = [field for field in schema if field.name not in self.left_out]
         check_names(tuple(field.name for field in fields))
         self.columns = {field.name: _column_type(field, pa.types) for field in fields}

@@ -151,7 +151,7 @@ class Workbook:
         if part is None or part.casefold() not in self._infos:
             return {}
         meanings, meaning_by_style = dict(BUILT_IN), dict[str, str]()
-        section, style_count = "", 0
+        section, style_index = "", 0
         for name, attributes in self._elements_of_part(part):
             if name == "numFmt" and section != "dxfs":  # dxfs: formats under a condition, not of cells
                 meanings[_parse_integer(attributes.get("numFmtId"))] = meaning_of(attributes.get("formatCode", ""))
@@ -159,8 +159,8 @@ class Workbook:
                 section = name
             elif name == "xf" and section == "cellXfs":
                 if meaning := meanings.get(_parse_integer(attributes.get("numFmtId"))):
-                    meaning_by_style[str(style_count)] = meaning
-                style_count += 1
+                    meaning_by_style[str(style_index)] = meaning
+                style_index += 1
         return meaning_by_style
 
     def _shared_texts(self, part: str) -> Iterator[str]:
@@ -168,29 +168,29 @@ class Workbook:
         complete_texts: list[str] = []
         text, is_in_text, is_phonetic = "", False, False
 
-        def start(name: str, _: Attributes) -> None:
+        def start_element(name: str, _: Attributes) -> None:
             nonlocal text, is_in_text, is_phonetic
             local_name = _local_name(name)
-            if local_name == "si":
+            if local_name == "si":  # a shared text
                 text = ""
-            is_phonetic = is_phonetic or local_name == "rPh"
-            is_in_text = local_name == "t" and not is_phonetic
+            is_phonetic = is_phonetic or local_name == "rPh"  # its pronunciation
+            is_in_text = local_name == "t" and not is_phonetic  # t: characters of either
 
-        def end(name: str) -> None:
+        def end_element(name: str) -> None:
             nonlocal is_in_text, is_phonetic
             local_name = _local_name(name)
             is_in_text = False
-            if local_name == "si":
+            if local_name == "si":  # a shared text
                 complete_texts.append(unescape(text))
-            elif local_name == "rPh":
+            elif local_name == "rPh":  # a pronunciation
                 is_phonetic = False
 
-        def add(characters: str) -> None:
+        def add_characters(characters: str) -> None:
             nonlocal text
             if is_in_text and len(text) < LONGEST_TEXT:
                 text += characters
 
-        parser = new_parser(start, end, add)
+        parser = new_parser(start_element, end_element, add_characters)
         for piece in self.pieces(part, MOST_UNPACKED_BYTES):
             parser.Parse(piece)
             yield from complete_texts
@@ -225,6 +225,7 @@ class Sheet:
         complete_rows: list[Row] = []
         pieces: list[str] = []
         with _translate_zip_errors():
+            # the first element, the root, sets the handlers: its prefix is that of all names
             parser = new_parser(lambda root, _: self._set_handlers(parser, root, complete_rows, pieces))
             for xml_bytes in self._workbook.pieces(self._part, MOST_UNPACKED_BYTES):
                 parser.Parse(xml_bytes)
@@ -234,54 +235,54 @@ class Sheet:
             parser.Parse(b"", True)
             yield from complete_rows
 
-    def _set_handlers(self, parser: expat.XMLParserType, root: str, rows: list[Row], pieces: list[str]) -> None:  # noqa: C901  handlers that share what they collect
+    def _set_handlers(self, parser: expat.XMLParserType, root_name: str, rows: list[Row], pieces: list[str]) -> None:  # noqa: C901  handlers that share what they collect
         """Set handlers that fill `rows` and a text's `pieces`: closures are fast, and a sheet has millions of cells."""
-        prefix = root[: root.index(":") + 1] if ":" in root else ""
+        prefix = root_name[: root_name.index(":") + 1] if ":" in root_name else ""
         cell_name, row_name, formula_name, phonetic_name = (prefix + name for name in ("c", "row", "f", "rPh"))
-        content_names = (f"{prefix}v", f"{prefix}t")
+        content_names = (f"{prefix}v", f"{prefix}t")  # a value, and a text
         other_handlers = {prefix + "mergeCell": self._note_merged, prefix + "col": self._note_hidden}
         cell: Attributes = {}
         text: str | None = None
         has_formula = is_phonetic = False
-        indices: list[int] = []
+        columns: list[int] = []
         values: list[Field] = []
-        index = row_digits = 0
+        column = row_digits = 0
         texts = self._workbook.texts
 
         def start(name: str, attributes: Attributes) -> None:
-            nonlocal cell, text, has_formula, is_phonetic, indices, values, index, row_digits
-            if name in content_names:
+            nonlocal cell, text, has_formula, is_phonetic, columns, values, column, row_digits
+            if name in content_names:  # the value or text of the cell
                 pieces.clear()
             elif name == cell_name:
                 cell, text, has_formula = attributes, None, False
             elif name == row_name:
-                indices, values, index, row_digits = [], [], -1, self._begin_row(attributes)
+                columns, values, column, row_digits = [], [], -1, self._begin_row(attributes)
             elif name == formula_name:
                 has_formula = True
-            elif name == phonetic_name:
+            elif name == phonetic_name:  # the pronunciation of a text
                 is_phonetic = True
-            elif name in other_handlers:
+            elif name in other_handlers:  # merged cells and hidden columns
                 other_handlers[name](attributes)
 
         def end(name: str) -> None:
-            nonlocal text, is_phonetic, index
-            if name in content_names:
+            nonlocal text, is_phonetic, column
+            if name in content_names:  # the value or text of the cell
                 if not is_phonetic:
                     text = (text or "") + "".join(pieces)
             elif name == cell_name:
-                index = _index_of(cell["r"][:-row_digits]) if "r" in cell else index + 1  # by letters, as in "B12"
+                column = _index_of(cell["r"][:-row_digits]) if "r" in cell else column + 1  # "B12": column B
                 if text is not None or has_formula:
                     is_shared = not has_formula and cell.get("t") == "s"  # the text is then an index of `texts`
                     if is_shared and (text or "").strip().startswith("-"):
                         raise LookupError(text)  # a list would count a negative index from its end
-                    value = texts[int(text or "")] if is_shared else self._parse_value(cell, text, index, has_formula)
+                    value = texts[int(text or "")] if is_shared else self._parse_value(cell, text, column, has_formula)
                     if value is not None:
-                        indices.append(index)
+                        columns.append(column)
                         values.append(value)
             elif name == row_name:
                 if values:
-                    self._check_row(indices)
-                    rows.append((self._row_number, indices, values))
+                    self._check_row(columns)
+                    rows.append((self._row_number, columns, values))
             elif name == phonetic_name:
                 is_phonetic = False
 
@@ -296,55 +297,55 @@ class Sheet:
         self._row_number, self._row_is_hidden = number, _is_true(attributes.get("hidden"))
         return len(str(number))
 
-    def _check_row(self, indices: Sequence[int]) -> None:
-        """Refuse a row whose cells are not in order, and note a fault for a hidden row."""
-        if any(map(ge, indices, indices[1:])) or indices[-1] >= MOST_COLUMNS:
+    def _check_row(self, columns: Sequence[int]) -> None:
+        """Refuse a row whose cells (with these column indices) are not in order; note a fault for a hidden row."""
+        if any(map(ge, columns, columns[1:])) or columns[-1] >= MOST_COLUMNS:
             _refuse_damaged(f"the cells of row {self._row_number} are not in their order")
         if self._row_is_hidden:
             message = "this row is hidden; show all rows, or delete the hidden ones"
             self.faults.setdefault(self._row_number, (None, message))
 
-    def _parse_value(self, cell: Attributes, text: str | None, index: int, has_formula: bool) -> Field:
+    def _parse_value(self, cell: Attributes, text: str | None, column: int, has_formula: bool) -> Field:
         """Return the value of a cell: ``None`` if it is empty, an empty text if it cannot be read (see `faults`)."""
         cell_type = cell.get("t", "n")
         if has_formula:
             self.formulas += 1
             if self._workbook.recalculated or text is None or (not text and cell_type == "n"):
                 problem = "the value of this formula was never computed"
-                return self._note_fault(index, f"{problem}; open the file in a spreadsheet program, and save it")
+                return self._note_fault(column, f"{problem}; open the file in a spreadsheet program, and save it")
         try:
             if cell_type == "n":
-                return self._parse_number(text, index, cell.get("s")) if text else None
+                return self._parse_number(text, column, cell.get("s")) if text else None
         except (ValueError, OverflowError) as error:
-            return self._note_fault(index, str(error))
-        return self._parse_other_type(cell_type, text or "", index)
+            return self._note_fault(column, str(error))
+        return self._parse_other_type(cell_type, text or "", column)
 
-    def _note_fault(self, index: int, message: str) -> str:
+    def _note_fault(self, column: int, message: str) -> str:
         """Note why a cell cannot be read, unless its row has a fault already; return an empty text as its value."""
-        self.faults.setdefault(self._row_number, (index, message))
+        self.faults.setdefault(self._row_number, (column, message))
         return ""
 
-    def _parse_other_type(self, cell_type: str, text: str, index: int) -> Field:
+    def _parse_other_type(self, cell_type: str, text: str, column: int) -> Field:
         """Return the value of a cell that is no number: a text, a truth value, a date or an error."""
         if cell_type in {"str", "inlineStr"}:
             return unescape(text) or None
         if cell_type == "b":
             if (value := text.strip().casefold()) in TRUTH_VALUES:
                 return TRUTH_VALUES[value]
-            return self._note_fault(index, f"{shown(text)} is no truth value; write TRUE or FALSE")
+            return self._note_fault(column, f"{shown(text)} is no truth value; write TRUE or FALSE")
         if cell_type == "d":
             return text.removesuffix("T00:00:00") or None
         if cell_type == "e":
-            return self._note_fault(index, f"the cell holds the error {text[:20]}; correct it, or leave it empty")
-        return self._note_fault(index, f"the cell has the unknown type {shown(cell_type)}")
+            return self._note_fault(column, f"the cell holds the error {text[:20]}; correct it, or leave it empty")
+        return self._note_fault(column, f"the cell has the unknown type {shown(cell_type)}")
 
-    def _parse_number(self, text: str, index: int, style: str | None) -> Field:
+    def _parse_number(self, text: str, column: int, style: str | None) -> Field:
         """Return a number, or the text of a date or time if the style of the cell is a format of dates or times."""
         number = float(text) if NUMBER.fullmatch(text.strip()) else math.nan  # `float` would also read 1_000
         if style is not None and (meaning := self._workbook.formats.get(style)):
             if meaning != "percent":
                 return moment(number, meaning, from_1904=self._workbook.from_1904)
-            self.percentages.add(index)
+            self.percentages.add(column)
         if not math.isfinite(number):
             raise ValueError(f"{shown(text)} is not a number")
         return int(number) if number.is_integer() and abs(number) < LARGEST_EXACT_INTEGER else number
@@ -385,7 +386,7 @@ def _unescape_character(escape: re.Match[str]) -> str:
 
 def meaning_of(format_code: str) -> str:
     """Return what a number with this format code means: percent, date, time, elapsed, or empty for a plain number."""
-    section = _LITERAL.sub("", format_code).partition(";")[0].casefold()
+    section = _LITERAL.sub("", format_code).partition(";")[0].casefold()  # the format of positive numbers
     if _ELAPSED.search(section):
         return "elapsed"
     section = _BRACKETS.sub("", section).replace("general", "")

@@ -38,7 +38,7 @@ class Backlog:
 
 def backlog(c: Connection) -> Backlog:
     """Read the unfinished jobs and unsent webhooks of all tenants, in two statements."""
-    due_s, running_s, expired_count, notice_count, notice_s, delivery_count, delivery_s = c.execute(
+    due_age_s, running_age_s, expired_count, notice_count, notice_age_s, delivery_count, delivery_age_s = c.execute(
         select(
             _oldest_due_job_s,
             seconds_since(select(func.min(jobs.c.started_at)).where(jobs.c.status == "running").scalar_subquery()),
@@ -49,11 +49,11 @@ def backlog(c: Connection) -> Backlog:
     ).one()
     return Backlog(
         jobs=counts_by_status(c),
-        oldest_due_job_seconds=due_s,
-        oldest_running_job_seconds=running_s,
+        oldest_due_job_seconds=due_age_s,
+        oldest_running_job_seconds=running_age_s,
         expired_leases=expired_count,
         webhook_backlog=notice_count + delivery_count,
-        webhook_oldest_seconds=max((age_s for age_s in (notice_s, delivery_s) if age_s is not None), default=None),
+        webhook_oldest_seconds=max((age for age in (notice_age_s, delivery_age_s) if age is not None), default=None),
     )
 
 

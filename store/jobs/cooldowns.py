@@ -27,7 +27,7 @@ class HostWait:
 
 
 def admit(c: Connection, job: Job, hosts: Collection[str], cooldown_s: float) -> HostWait | None:
-    """Allow a job, for good, to call its hosts, and return ``None``; if a host cools down, return the longest wait.
+    """Allow a job to call its hosts from now on, and return ``None``; if a host cools down, return the longest wait.
 
     A host cools down for `cooldown_s` seconds after a rating. Call this in a transaction that writes.
     """
@@ -35,9 +35,10 @@ def admit(c: Connection, job: Job, hosts: Collection[str], cooldown_s: float) ->
     waits: list[HostWait] = []
     for host in sorted(hosts):  # sorted, so that two jobs of several hosts cannot deadlock
         lock_transaction(c, f"host:{host}")
+        # a row of `host_turns` is a job that is to call a host; `admitted_at` is NULL while it must wait
         c.execute(insert_into(c, host_turns).values(job_id=job.id, host=host).on_conflict_do_nothing())
-        own_turn = select(host_turns.c.admitted_at).where(host_turns.c.job_id == job.id, host_turns.c.host == host)
-        if c.execute(own_turn).scalar_one() is None:
+        admission = select(host_turns.c.admitted_at).where(host_turns.c.job_id == job.id, host_turns.c.host == host)
+        if c.execute(admission).scalar_one() is None:
             waits += _wait_for_host(c, job, host, cooldown_ms)
     if waits:
         return max(waits, key=lambda wait: wait.at)
@@ -91,6 +92,7 @@ def remaining_s(c: Connection, tenant: str, target_url: str | None, cooldown_s: 
     last_end = (
         select(func.max(jobs.c.finished_at))
         .where(jobs.c.tenant == tenant, jobs.c.target_url == target_url, jobs.c.kind == "rating")
+        # older jobs are not read, because their cool-down must be over
         .where(jobs.c.created_at >= now_ms() - cooldown_ms - LONGEST_JOB_MS, jobs.c.started_at.is_not(None))
         .scalar_subquery()
     )

@@ -103,7 +103,7 @@ def _next_job() -> Select[tuple[str, int | None]]:
         .scalar_subquery()
     )
     running_count = func.coalesce(_running.c.jobs, 0)
-    turns = (
+    candidates = (  # the oldest due job of each tenant that may have another running job
         select(
             oldest_due_job.label("id"),
             tenants.c.tenant,
@@ -114,8 +114,8 @@ def _next_job() -> Select[tuple[str, int | None]]:
         .where(running_count < _most_running)
         .subquery("turns")
     )
-    turn_order = turns.c.running, turns.c.last_start, turns.c.tenant
-    next_id = select(turns.c.id).where(turns.c.id.is_not(None)).order_by(*turn_order).limit(1)
+    fair_order = candidates.c.running, candidates.c.last_start, candidates.c.tenant  # the fewest running jobs first
+    next_id = select(candidates.c.id).where(candidates.c.id.is_not(None)).order_by(*fair_order).limit(1)
     return select(jobs.c.id, jobs.c.dispatched_at).where(jobs.c.id == next_id.scalar_subquery())
 
 
@@ -181,16 +181,17 @@ class QueueState:
 
         1 is the next job; `MOST_COUNTED` + 1 is any later position.
         """
-        running = Counter(job.tenant for job in self.running)
+        running_count = Counter(job.tenant for job in self.running)
         latest_start = max((job.started_at for job in self.running if job.tenant == tenant), default=0)
         _, last_start = self.waiting.get(tenant, (0, latest_start))  # `waiting` may be cut, or older than the job
         jobs_of_others = 0
         for other, (due_jobs, other_last_start) in self.waiting.items():
-            # the k-th due job of the other tenant has the turn running[other] + k, and this job running[tenant] +
-            # jobs_ahead + 1; at equal turns, a tenant that has more running jobs now started its latest job earlier
-            wins_ties = (-running[other], other_last_start, other) < (-running[tenant], last_start, tenant)
-            earlier_turns = running[tenant] + jobs_ahead - running[other] + int(wins_ties)
-            jobs_of_others += 0 if other == tenant else min(due_jobs, max(0, earlier_turns))
+            # a job's turn is the number of its tenant's running jobs plus its number in the tenant's queue; this job's
+            # is running_count[tenant] + jobs_ahead + 1. At equal turns, the tenant whose latest job starts earlier goes
+            # first: that is the tenant with more running jobs now
+            wins_ties = (-running_count[other], other_last_start, other) < (-running_count[tenant], last_start, tenant)
+            earlier_jobs = running_count[tenant] + jobs_ahead - running_count[other] + int(wins_ties)
+            jobs_of_others += 0 if other == tenant else min(due_jobs, max(0, earlier_jobs))
         return 1 + min(MOST_COUNTED, jobs_ahead + jobs_of_others)
 
 

@@ -306,7 +306,7 @@ def existing_work(c: Connection, job: RequestedWork, max_age_s: int, max_active:
 
 
 def own_before(c: Connection, job: Job) -> int | None:
-    """Count its tenant's queued jobs before a queued job, up to `MOST_COUNTED`; ``None`` if the job is not queued."""
+    """Count the jobs of its tenant that are queued before a job, up to `MOST_COUNTED`; ``None`` if it is not queued."""
     if job.status != "queued":
         return None
     values = {"by_tenant": job.tenant, "next_run_at": job.next_run_at, "job_id": job.id}
@@ -382,9 +382,9 @@ def add_all(c: Connection, entries: Sequence[tuple[NewJob, StoredRating | None]]
     if new_jobs:
         c.execute(insert(event_rows), [_first_event(job, rating) for job, rating in new_jobs])
     if answered := [(job, rating) for job, rating in new_jobs if rating is not None]:
-        because = sentences(c, [rating.id for _, rating in answered])
-        facts = [(job, success_facts(job, rating, because.get(rating.id))) for job, rating in answered]
-        notices = [notice_row(job.id, "job.succeeded", data, job.created_at) for job, data in facts]
+        reason_of = sentences(c, [rating.id for _, rating in answered])
+        jobs_and_facts = [(job, success_facts(job, rating, reason_of.get(rating.id))) for job, rating in answered]
+        notices = [notice_row(job.id, "job.succeeded", data, job.created_at) for job, data in jobs_and_facts]
         c.execute(insert(outbox_table), notices)
     return [job for job, _ in new_jobs]
 

@@ -113,7 +113,7 @@ class ObservationFilter:
         """The conditions that the database can check; `fits` checks the others."""
         clauses: list[ColumnElement[bool]] = []
         if self.part is not None:
-            unit = observations.c.unit
+            unit = observations.c.unit  # the id of a probe: segments joined by /
             clauses.append(or_(unit == self.part, unit.startswith(f"{self.part}/", autoescape=True)))
         if self.failure is not None:
             failure = observations.c.failure
@@ -184,17 +184,17 @@ def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:
     """
     job = hold(c, claim)
     has_code = (observations.c.job_id == job.id, observations.c.failure.in_(sorted(codes)))
-    are_copies = list(c.execute(delete(observations).where(*has_code).returning(observations.c.copied)).scalars())
-    asked_count = are_copies.count(False)  # a copied failure was not counted as asked
-    if are_copies:
+    copied_flags = list(c.execute(delete(observations).where(*has_code).returning(observations.c.copied)).scalars())
+    asked_count = copied_flags.count(False)  # a copied failure was not counted as asked
+    if copied_flags:
         counters = {"asked": job.asked - asked_count, "failed_calls": job.failed_calls - asked_count}
         c.execute(update_job(**counters).where(jobs.c.id == job.id))
-    return len(are_copies)
+    return len(copied_flags)
 
 
 def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) -> CounterIncrements:
     """Insert or replace observations of a job whose row is locked; return by how much the job's counters change."""
-    entry_of_unit = {entry.observation.probe.unit: entry for entry in entries}
+    entry_of_unit = {entry.observation.probe.unit: entry for entry in entries}  # a unit is the id of a probe
     stored_rows = {row["unit"]: dict(row) for row in _rows_with(c, job.id, "unit", list(entry_of_unit))}
     now, last_seq = read_clock(c), job.observed
     rows, asked_increment, failed_increment = [], 0, 0

@@ -72,7 +72,7 @@ def subtract_size(c: Connection, table: Table, tenant: str, *where: ColumnElemen
 def size_of_jobs(new_jobs: Iterable[Mapping[str, Any]]) -> int:
     """Return the size in bytes of new jobs, each given as a mapping from columns to values."""
     return sum(
-        ROW_BYTES
+        ROW_BYTES  # for the other columns
         + sum(_json_size(row[name]) for name in ("target", "author", "experiment"))
         + len((row["callback_url"] or "").encode())
         for row in new_jobs

@@ -80,7 +80,7 @@ class TenantRows(Generic[T]):
         Return ``None`` if the tenant has no such row or version.
         """
         conditions = self.where(row_id, tenant)
-        is_counted = not values.keys().isdisjoint(self.table.info["counted"])  # otherwise its size stays the same
+        is_counted = not values.keys().isdisjoint(self.table.info["counted"])  # whether its size changes
         if is_counted:
             quota.subtract_size(c, self.table, tenant, *conditions)
         statement = self._update_row(row_id, tenant, values).where(*equal(self.table, version=version))

@@ -87,16 +87,16 @@ def latest_of_targets(
     is_own = ratings.c.tenant == tenant
     owner = owner_of(ratings.c.host)
     rank = case((is_own, -1), else_=standing.rank(owner))  # before all classes of requesters, which begin at 0
-    series = (rank, ratings.c.target_url, ratings.c.target_id)
-    position = func.row_number().over(partition_by=series, order_by=NEWEST_FIRST)
+    target_and_rank = (rank, ratings.c.target_url, ratings.c.target_id)
+    position = func.row_number().over(partition_by=target_and_rank, order_by=NEWEST_FIRST)
     addresses = {target.base_url for target in targets_by_id.values()}
     is_of_target = or_(ratings.c.target_id.in_(targets_by_id), ratings.c.target_url.in_(addresses))
-    called_a_service = or_(ratings.c.address.is_(None), ratings.c.description.is_distinct_from("uploaded"))
+    is_no_addressed_upload = or_(ratings.c.address.is_(None), ratings.c.description.is_distinct_from("uploaded"))
     columns = (ratings.c.id, ratings.c.target_id, ratings.c.target, ratings.c.created_at)
     ranked_ratings = (
         select(*columns, rank.label("rank"), position.label("place"))
         .where(is_of_target, ratings.c.withdrawn_at.is_(None), *equal(ratings, attribute=attribute, method=method))
-        .where(called_a_service, or_(is_own, and_(ratings.c.visibility == "public", standing.stands(owner))))
+        .where(is_no_addressed_upload, or_(is_own, and_(ratings.c.visibility == "public", standing.stands(owner))))
         .subquery()
     )
     query = select(ranked_ratings).where(ranked_ratings.c.place <= CANDIDATES)  # their descriptions are compared below

@@ -35,10 +35,10 @@ def expiring(c: Connection, within_s: float, limit: int) -> list[Summary]:
     attribute. Withdrawn ratings are neither listed nor successors.
     """
     same_series = and_(*(_later.c[name] == ratings.c[name] for name in ("tenant", "target_url", "method", "attribute")))
-    digest = select(service_ratings.c.service)
+    service_query = select(service_ratings.c.service)
     own_digest, later_digest = (
-        digest.where(service_ratings.c.rating_id == row.c.id).correlate(row).scalar_subquery()
-        for row in (ratings, _later)
+        service_query.where(service_ratings.c.rating_id == table.c.id).correlate(table).scalar_subquery()
+        for table in (ratings, _later)
     )
     is_same_upload = or_(ratings.c.target_url != "", own_digest == later_digest)  # uploads have no address
     is_newer = or_(

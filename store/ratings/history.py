@@ -92,8 +92,8 @@ def _read_steps(
         .where(*conditions, *equal(ratings, attribute=attribute, method=method))
         .subquery()
     )
-    is_valid = ranked_ratings.c.withdrawn_at.is_(None)
-    query = select(ranked_ratings.c.id, case((is_valid, ranked_ratings.c.earlier_id)).label("previous_id"))
+    is_not_withdrawn = ranked_ratings.c.withdrawn_at.is_(None)
+    query = select(ranked_ratings.c.id, case((is_not_withdrawn, ranked_ratings.c.earlier_id)).label("previous_id"))
     query = query.where(ranked_ratings.c.rank == ranked_ratings.c.first_rank)
     page: Select[Any] = newest_first(query, ranked_ratings.c.created_at, ranked_ratings.c.id, before, limit)
     id_pairs = [(row.id, row.previous_id) for row in c.execute(page)]

@@ -83,8 +83,8 @@ class LogPart:
         range_conditions = (entry.position >= self.after, entry.position < self.size)
         if self.shards == 1:
             return range_conditions
-        last_pair = func.substr(entry.rating_id, func.length(entry.rating_id) - 1)
-        return (*range_conditions, last_pair.in_(CHARACTER_PAIRS[self.shard :: self.shards]))  # ids of this shard
+        id_ending = func.substr(entry.rating_id, func.length(entry.rating_id) - 1)
+        return (*range_conditions, id_ending.in_(CHARACTER_PAIRS[self.shard :: self.shards]))  # ids of this shard
 
 
 def methodologies(c: Connection, part: LogPart) -> list[str]:

@@ -168,8 +168,8 @@ def add(c: Connection, new_rating: NewRating, job_id: str) -> StoredRating:
     )
     c.execute(insert(ratings).values({field.name: getattr(row, field.name) for field in fields(row)}))
     c.execute(insert(unsigned_ratings).values(rating_id=rating_id, next_attempt_at=now))
-    because = {"because": new_rating.because} if new_rating.because else {}
-    _add_ranking_row(c, row, key_figures(new_rating.public or rating) | because)
+    reason = {"because": new_rating.because} if new_rating.because else {}
+    _add_ranking_row(c, row, key_figures(new_rating.public or rating) | reason)
     return row
 
 
@@ -273,8 +273,8 @@ def _read_page(
         return newest_page
     columns = service_ratings.c
     is_listed = columns.tenant == tenant if mine else _is_visible(tenant, service_ratings)
-    named_services = select(columns.service).where(columns.current, is_listed, holds(c, columns.searched, q))
-    service_keys = c.execute(named_services.limit(MOST_NAMED)).scalars().all()
+    service_query = select(columns.service).where(columns.current, is_listed, holds(c, columns.searched, q))
+    service_keys = c.execute(service_query.limit(MOST_NAMED)).scalars().all()
     total = None
     if len(service_keys) < MOST_NAMED:  # otherwise a search of all ratings soon fills the page
         conditions = [*_in_state(state, service_ratings), *equal(service_ratings, kind=kind, service=service)]

@@ -52,9 +52,7 @@ def set_visibility(c: Connection, rating_id: str, tenant: str, visibility: str) 
 def withdraw(c: Connection, rating_id: str, tenant: str, reason: str) -> StoredRating | None:
     """Withdraw a tenant's rating with a reason; return ``None`` if the tenant has no such rating.
 
-    The rating and its evidence stay readable.
-
-    Raise `AlreadyWithdrawn` if it was withdrawn before.
+    The rating and its evidence stay readable. Raise `AlreadyWithdrawn` if it was withdrawn before.
     """
     rating = _lock_rating(c, rating_id, tenant)
     if rating is None:
@@ -86,7 +84,7 @@ def publish_new_rating(c: Connection, rating: StoredRating) -> None:
 def _check_people(c: Connection, rating: StoredRating) -> None:
     """Raise `HoldsPeople` if others could learn small counts of people from a rating, alone or with another rating.
 
-    They are masked, but a comparison with a rating that counts the same file by other columns could reveal them.
+    Small counts are masked, but a rating that counts the same file by other columns could reveal them.
     """
     if not method_of(rating.document).holds_people:
         return

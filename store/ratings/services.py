@@ -98,7 +98,7 @@ class Service:
 def find(c: Connection, name: str) -> Service | None:
     """Return the service of a slug (even if it has no ratings), or of the public rating with this id; else ``None``."""
     if slug := SLUG.fullmatch(name):
-        return Service(slug[1])
+        return Service(slug[1])  # the key at the end of the slug
     query = select(rated.service, rated.tenant, _stands_for_address().label("stands"))
     row = c.execute(query.where(rated.rating_id == name, *_publicly_listed())).one_or_none()
     if row is None:
@@ -151,17 +151,17 @@ def newest(
     requester = standing.rank(owners.c.tenant, service_ratings)
     tenant_without_address = case((rated.address.is_(None), rated.tenant), else_="")
     newest_first = (rated.created_at.desc(), rated.rating_id.desc())
-    position = func.row_number().over(partition_by=(rated.service, rated.tenant), order_by=newest_first)
+    position_of_tenant = func.row_number().over(partition_by=(rated.service, rated.tenant), order_by=newest_first)
     is_counted = or_(rated.address.is_(None), rated.tenant == tenant, standing.stands(owners.c.tenant, service_ratings))
     numbered_ratings = (
-        select(rated.rating_id, position.label("position"), requester.label("requester"))
+        select(rated.rating_id, position_of_tenant.label("position"), requester.label("requester"))
         .outerjoin_from(service_ratings, owners, owners.c.host == rated.host)
         .where(rated.kind == kind, rated.method == method, rated.attribute == attribute, *_visible_to(tenant))
         .where(is_counted, *part, true() if language is None else _is_in_language_alone(language))
         .subquery()
     )
-    by_rank = (numbered_ratings.c.requester, rated.withdrawn_at.is_not(None), *newest_first)
-    place = func.row_number().over(partition_by=(rated.service, tenant_without_address), order_by=by_rank)
+    most_trusted_first = (numbered_ratings.c.requester, rated.withdrawn_at.is_not(None), *newest_first)
+    place = func.row_number().over(partition_by=(rated.service, tenant_without_address), order_by=most_trusted_first)
     query = select(*NEWEST_COLUMNS, rated.withdrawn_at, place.label("place"))
     query = query.join(numbered_ratings, numbered_ratings.c.rating_id == rated.rating_id)
     ranked_ratings = query.where(numbered_ratings.c.position == 1).subquery()  # the newest rating of each tenant
@@ -237,20 +237,20 @@ def similar_names(
     query = query.where(rated.withdrawn_at.is_(None), rated.name.is_not(None)).limit(MOST_NAMES)
     names = c.execute(query.order_by(site)).scalars().all()  # in the order of an index, where reading ends at the limit
     if len(names) == MOST_NAMES:  # there may be more: those with the text before and after an error are read instead
-        error_length = min(3, len(text) // 2)  # room for one wrong letter or two swapped ones
-        # from 6 letters on, errors in steps of 2 hold any two neighbours, also the last; shorter texts have few others
-        starts = range(0, len(text) - error_length + 2, 2)
-        contexts = [(text[:start], text[start + error_length :]) for start in starts]
+        window_length = min(3, len(text) // 2)  # of a part that may hold the error: a wrong letter, or two swapped
+        # windows of 3 letters overlap, so that one holds any two neighbours; shorter windows miss a few neighbours
+        starts = range(0, len(text) - window_length + 2, 2)
+        contexts = [(text[:start], text[start + window_length :]) for start in starts]
         is_similar = or_(*(holds(c, rated.searched, *filter(None, context)) for context in contexts))
         names = c.execute(query.where(is_similar)).scalars().all()
     return close_words(text, sorted(set(names)))
 
 
 def close_words(text: str, names: Iterable[str]) -> list[str]:
-    """Return up to three names, or words of names, that resemble a text, the most similar first."""
+    """Return up to three names, or words of names, as similar to a text as `SIMILAR` or more, most similar first."""
     words: dict[str, str] = {}
     for name in names:
         for word in (name, *re.split(r"[\W_]+", name)):
-            if len(word) > 2 and abs(len(word) - len(text)) <= MOST_APART:
+            if len(word) > 2 and abs(len(word) - len(text)) <= MOST_APART:  # of like length
                 words.setdefault(word.casefold(), word)
     return [words[match] for match in get_close_matches(text, words, n=3, cutoff=SIMILAR)]

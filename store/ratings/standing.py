@@ -125,7 +125,7 @@ def standing(rating: RatingFacts, owner: str | None, changed_at: int | None) -> 
     changed_since = None if changed_at is None else iso(changed_at)
     if rating.host is None:
         return Standing(requester, host_proved=None, for_address=False, changed_since=changed_since)
-    is_trusted = requester != "other" or rating.description == "default"
+    is_trusted = requester != "other" or rating.description == "default"  # described by its protocol's default
     for_address = is_trusted and rating.description != "uploaded"
     return Standing(requester, owner is not None, for_address, changed_since)
 
@@ -213,7 +213,7 @@ WHOLE: Conditions = [service_ratings.c.current]
 
 
 def part_after(c: Connection, /, after: str, **filters: str | None) -> tuple[list[ColumnElement[bool]], str | None]:
-    """Return conditions for ratings of the next addresses after `after`, and the last of these (``None``: no more)."""
+    """Return conditions for ratings of the next addresses after `after`, and the last address (``None``: no more)."""
     part: list[ColumnElement[bool]] = [*WHOLE, site > after] if after else [*WHOLE]
     query = select(site).where(*part, *equal(service_ratings, **filters)).order_by(site)
     last_address = c.execute(query.offset(PART_SIZE - 1).limit(1)).scalar_one_or_none()
@@ -221,7 +221,7 @@ def part_after(c: Connection, /, after: str, **filters: str | None) -> tuple[lis
 
 
 def replace_older(c: Connection, rating_id: str) -> None:
-    """Mark older ratings like a new rating (`ALIKE`) as no longer current, except those that are valid for longer."""
+    """Mark older ratings like a new one (of equal `ALIKE` columns) as not current, unless they are valid for longer."""
     new, old = _NEW.c, _OLD.c
     # an older rating that is valid for longer is needed again when the new one has expired; NULL: no known validity
     ends_no_later = or_(old.expires_at.is_(None), old.expires_at <= new.expires_at)

@@ -52,7 +52,7 @@ class RotationResult:
 
 
 def reseal(c: Connection, vault: Vault, holder_index: int, after: str | None = None) -> RotationResult:
-    """Re-encrypt the next `BATCH` secrets of ``HOLDERS[holder_index]`` with the current key.
+    """Re-encrypt the next `BATCH` secrets in the columns ``HOLDERS[holder_index]`` with the current key.
 
     `after` is ``last_id`` of the previous batch; ``last_id`` is ``None`` when no rows are left.
     """
@@ -80,7 +80,7 @@ def _reseal(vault: Vault, secret_holder: Holder, row: RowMapping) -> SealedSecre
     """Decrypt the secret in a row, and encrypt it with the current key, bound to the same row."""
     sealed_secret = take_sealed(dict(row), secret_holder.prefix)
     assert sealed_secret is not None  # noqa: S101  by the condition `_has_old_key`
-    binding = {"tenant": row.get("tenant", AGENCY), "target": row["id"]}
+    binding = {"tenant": row.get("tenant", AGENCY), "target": row["id"]}  # AGENCY: of signing keys
     if secret_holder.table in (targets, jobs):
         # a target's row has the fields of its description
         binding |= {"description": row["target"] if secret_holder.table is jobs else dict(row)}

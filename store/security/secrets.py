@@ -72,7 +72,7 @@ class Vault:
         nonce = os.urandom(NONCE_BYTES)
         associated_data = _associated_data(tenant, target, field)
         ciphertext = self._ciphers[self.key_id].encrypt(nonce, _encode(plain_text), associated_data)
-        # by its last characters, at most a quarter of all, people recognise a secret
+        # the last characters, at most a quarter of all, stay readable, so that people recognise the secret
         tail_start = len(plain_text) - min(SHOWN_CHARACTERS, len(plain_text) // 4)
         return SealedSecret(ciphertext, nonce, self.key_id, plain_text[tail_start:])
 

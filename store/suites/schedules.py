@@ -145,7 +145,7 @@ class Orders:
         return "watch" if "cases" in self.request else "rating"  # only a watch has a number of cases
 
     def as_json(self) -> JsonObject:
-        """Return the request, the job templates and the cells as a JSON object."""
+        """Return the request, the job templates and the cells (methods and attributes of a suite) as a JSON object."""
         return {
             "asked": dict(self.request),
             "jobs": [dict(job) for job in self.jobs],
@@ -281,7 +281,8 @@ def replace(
     stored_schedule = ROWS.lock(c, schedule_id, tenant)
     if stored_schedule is None:
         return None
-    name, orders = stored_schedule.name if name is None else name, orders or stored_schedule.orders
+    name = stored_schedule.name if name is None else name
+    orders = orders or stored_schedule.orders
     recurrence = recurrence or stored_schedule.recurrence
     paused = stored_schedule.paused if paused is None else paused
     if orders.request != stored_schedule.orders.request:
@@ -300,7 +301,7 @@ def _refuse_second_watch(c: Connection, tenant: str, orders: Orders, own_id: str
         return
     lock_transaction(c, f"watches:{tenant}")
     rating_id = orders.request["rating"]
-    names_rating = type_coerce(schedules.c.request, Text).contains(f'"{rating_id}"', autoescape=True)
+    names_rating = type_coerce(schedules.c.request, Text).contains(f'"{rating_id}"', autoescape=True)  # in any field
     for other in ROWS.page(c, tenant, names_rating, schedules.c.id != own_id, limit=100):
         if other.orders.kind == "watch" and other.orders.request["rating"] == rating_id:  # not elsewhere in the JSON
             raise WatchUnfit(f"the schedule {other.id} watches {rating_id} already; change it, or remove it first")
@@ -387,7 +388,7 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> Schedu
     new_jobs = [_new_job(c, schedule, template, target, seed, author) for template in orders.jobs]
     jobs.add_all(c, [(job, None) for job in new_jobs])  # None: no existing rating answers the job
     ids = tuple(job.id for job in new_jobs)
-    if orders.cells is None:
+    if orders.cells is None:  # a single job, not a suite
         return ScheduledRun(made_id=ids[0], job_ids=ids)
     new_suite = NewSuite(
         tenant=schedule.tenant,
@@ -437,7 +438,7 @@ def _record_run(
     """Record the result of a run in the schedule's row, which the caller has locked."""
     values: dict[str, Any] = {"last_at": now, "last_failure": run.failure, "next_at": next_at}
     if run.made_id is not None:
-        values["last_job_id"] = run.made_id
+        values["last_job_id"] = run.made_id  # the id of a job or of a suite
     statement = update(schedules).where(schedules.c.id == schedule.id).values(version=schedules.c.version + 1, **values)
     return _with_changes(c, [_schedule_from_row(**c.execute(statement.returning(schedules)).mappings().one())])[0]
 

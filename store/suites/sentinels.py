@@ -124,8 +124,8 @@ def _failure_of(rerating: Job | None) -> str | None:
 def add_run(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> Job:
     """Add the job of one run of a watch; after a change whose re-rating failed, that is another re-rating.
 
-    In this case, a further notice about the change names the new job, and why the previous one failed. Raises as
-    `watch_job`.
+    In this case, a further notice about the change names the new job, and why the previous one failed; its `log_e` is
+    the logarithm of the evidence. Raises as `watch_job`.
     """
     rating, change = _latest_rating(c, watch.rating, tenant)
     if change is not None and change.failure is not None:
@@ -206,7 +206,7 @@ def runs_of(c: Connection, watch: Watch) -> tuple[list[SentinelRun], list[int]]:
 
 
 def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
-    """Store a run, test it with the earlier runs, end its job; if they first show a change, add a job to rate again."""
+    """Store a run, test it with the earlier runs, end its job; if they now show a change, add a job to rate again."""
     job = jobs.hold(c, claim)
     watch, now = Watch(**(claim.job.experiment or {})), read_clock(c)
     lock_transaction(c, f"watch:{watch.rating}")

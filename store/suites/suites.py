@@ -117,7 +117,7 @@ find, page = ROWS.find, ROWS.page
 
 
 def add(c: Connection, new_suite: NewSuite) -> StoredSuite:
-    """Add a suite whose jobs exist already."""
+    """Add a suite whose jobs exist already; its cells are pairs (method and attribute, id of the job)."""
     values = {name: getattr(new_suite, name) for name in ("id", "tenant", "callback_url", "visibility")}
     values |= {"target": dict(new_suite.target), "request": dict(new_suite.request)}
     suite = ROWS.add(c, values | {"target_url": new_suite.target.get("base_url"), "created_at": now_ms()})
@@ -197,7 +197,7 @@ def rating_documents(c: Connection, rating_ids: Collection[str]) -> dict[str, Ra
 
 
 def reusable_work(c: Connection, job: NewJob, digests: Collection[str], max_age_s: int) -> dict[str, ReusableWork]:
-    """Read existing work, as `existing_work` does for `job`, for several requests by their digests."""
+    """Read, by request digest, a rating and a job to join (the twin), for requests that are otherwise like `job`."""
     rating_query = (
         select(ratings.c.request_digest, ratings.c.id)
         .where(ratings.c.tenant == job.tenant, ratings.c.request_digest.in_(digests), ratings.c.withdrawn_at.is_(None))

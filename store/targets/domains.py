@@ -234,7 +234,7 @@ def standing(c: Connection, tenant: str, url: str) -> Standing:
         proven=is_owner,
         refusal=None if is_owner else refusal,
         file_read=refusal_file is not None,
-        wish_known=refusal_file is None or refusal_file.refuses is not None,
+        wish_known=refusal_file is None or refusal_file.refuses is not None,  # None: no attempt to read it succeeded
     )
 
 

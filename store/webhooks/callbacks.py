@@ -46,7 +46,7 @@ def challenge_id(tenant: str, url: str) -> str:
 
 
 def _may_be_sent(c: Connection, delivery: ClaimedDelivery, base_url: str) -> bool:
-    """Return whether a delivery may be sent now; if not, postpone it or give it up."""
+    """Return whether a delivery may be sent; if its address has not answered a challenge, postpone it or give it up."""
     if delivery.webhook is not None or delivery.type == CHALLENGE:
         return True
     id_of_challenge = challenge_id(delivery.tenant, delivery.url)
@@ -57,7 +57,7 @@ def _may_be_sent(c: Connection, delivery: ClaimedDelivery, base_url: str) -> boo
         if delivery.claimed_at - challenge_row["created_at"] < AGAIN_MS:
             record(c, delivery, Outcome(elapsed_ms=0, failure=UNCONFIRMED), Next(delay_s=None))  # gives it up
             return False
-        c.execute(delete(deliveries).where(deliveries.c.id == id_of_challenge))
+        c.execute(delete(deliveries).where(deliveries.c.id == id_of_challenge))  # the host is challenged again
         challenge_row = None
     if challenge_row is None:
         unanswered_counts = _count_unanswered(c, delivery)

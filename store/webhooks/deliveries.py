@@ -197,7 +197,7 @@ def delete_ended(c: Connection, kept_s: float = KEPT_S) -> int:
 
 
 def _claimable() -> ColumnElement[bool]:
-    """Return the condition that a delivery is due, not leased, and a challenge or not to an unconfirmed endpoint."""
+    """Return the condition that a delivery is due and not leased; an unconfirmed endpoint gets only challenges."""
     not_leased = or_(deliveries.c.lease_until.is_(None), deliveries.c.lease_until <= now_ms())
     may_receive = or_(
         deliveries.c.webhook_id.is_(None),

@@ -71,7 +71,7 @@ def hand_over(c: Connection, base_url: str = "", limit: int = BATCH) -> HandedOv
             outbox.give_up(c, notice.id)
             continue
         source = f"{base_url}/v1/jobs/{notice.job_id}"
-        message = _Message(notice.kind, notice.created_at, notice.data, source, notice.id)
+        message = _Message(notice.kind, at=notice.created_at, data=notice.data, source=source, outbox_id=notice.id)
         receivers = _receivers(notice, endpoints)
         rows += [_delivery_row(message, notice.tenant, url, webhook, now) for url, webhook in receivers]
         outbox.mark_delivered(c, notice.id)
@@ -102,7 +102,7 @@ def _queue_delivery(c: Connection, webhook: Webhook, kind: str, facts: Json, bas
 
 
 def challenge_callback(c: Connection, challenge_id: str, notice: ClaimedDelivery, base_url: str = "") -> None:
-    """Queue a challenge to the address of the callback `notice`, unless the challenge `challenge_id` exists."""
+    """Queue a challenge (a token to be returned) to the address of the callback `notice`, unless its id exists."""
     now = read_clock(c)
     job_id = notice.payload["data"]["job_id"]
     facts = {"job_id": job_id, "challenge": token_urlsafe(TOKEN_BYTES)}

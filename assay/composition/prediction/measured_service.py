@@ -62,8 +62,8 @@ class TransitionEvidence:
     def __post_init__(self) -> None:
         if self.outputs[:-1] != self.rows:
             raise SpecificationError(
-                f"only a service that returns the values that it is sent can be in a chain: the outputs must be "
-                f"{', '.join(self.rows)} and one residual, not {', '.join(self.outputs)}"
+                f"only a service whose answers have the values of the attribute can be in a chain: its outputs must be "
+                f"{', '.join(self.rows)} and one more for all other answers, not {', '.join(self.outputs)}"
             )
         table = np.asarray(self.counts)
         if table.shape != (len(self.rows), len(self.outputs)) or table.dtype.kind not in "iu" or table.min() < 0:
@@ -155,7 +155,7 @@ def read_contents(observations: Iterable[Observation], component: str, attribute
 
 
 def _count_sentences(by_content: Counts, outward: Observation, returned: Observation, attribute: Attribute) -> None:
-    """Add the sentences of a text, translated out and back, to the counts, unless the text was lost on the way."""
+    """Add a text's sentences, translated out and back, to the counts (content, value, output), unless it was lost."""
     question = outward.probe.ask
     if not isinstance(question, Translate) or read_hop(question.text, outward.reply):
         return  # lost on the way out

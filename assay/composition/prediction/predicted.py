@@ -144,7 +144,7 @@ def _sum_hidden(
         samples = np.maximum(0.0, effect.estimate + standard_error * rng.standard_normal(draws))
         if kind == "content":
             totals[kind, name] = np.minimum(totals.get((kind, name), samples), samples)
-        elif name.startswith("a typical"):
+        elif name.startswith("a typical"):  # frame, or place in a text
             totals[kind, name] = np.hypot(totals.get((kind, name), 0.0), samples)
         else:
             totals[kind, name] = totals.get((kind, name), np.zeros(draws)) + samples
@@ -178,10 +178,10 @@ def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[Tran
     by_name = [{component.name: component for component in components} for components in ratings]
     if by_name and all(set(services) == set(by_name[0]) for services in by_name):
         return tuple(tuple(services[name] for services in by_name) for name in by_name[0])
-    chains = math.prod(map(len, ratings))
-    if chains > MOST_COMBINATIONS:
+    ways = math.prod(map(len, ratings))
+    if ways > MOST_COMBINATIONS:
         raise SpecificationError(
-            f"the components of these ratings can be combined in {chains} ways; at most {MOST_COMBINATIONS} can be "
+            f"the components of these ratings can be combined in {ways} ways; at most {MOST_COMBINATIONS} can be "
             f"predicted: compose ratings of the same languages, or of fewer",
             "chain",
         )

@@ -152,7 +152,9 @@ class Alternation(Bounded, Method):
         if self.answers == "numbers" and self.labels:
             raise SpecificationError("a regressor has no labels; leave them out", "labels")
         if self.compares and self.labels:
-            raise SpecificationError("of a service that compares, the share of won comparisons is judged", "labels")
+            raise SpecificationError(
+                "leave labels out: a service that compares is judged by how often it prefers a value", "labels"
+            )
         if self.records is None and self.strata:
             raise SpecificationError("strata can be named for records only; sentences have their own", "strata")
         if self.truth:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
 from unicodedata import normalize
@@ -304,17 +304,27 @@ class _Comparison:
         return families
 
     def _draw_within_strata(self, rng: np.random.Generator) -> tuple[HiddenEffect, ...]:
-        """Draw the differences between groups within each large stratum, among all people and by true outcome."""
-        strata, labels, hidden = self.task.strata, self._compared_grouping.labels, list[HiddenEffect]()
-        limits = {"least": LEAST_PEOPLE, "max_strata": MOST_STRATA, "kinds": len(self._kinds)}  # kinds of people
+        """Draw the differences between groups within each large stratum and, with a truth, those by stratum and truth.
+
+        Two groups have a single effect by stratum and truth: the root of the mean square of its differences.
+        """
+        strata, truth, labels = self.task.strata, self.task.truth, self._compared_grouping.labels
         if strata is None:
             return ()
-        for kind in self._kinds:
-            sample, codes = self._sample_by_stratum(strata, kind.cells)
-            names = [f"{strata.name}: {label}{kind.alike and ', '}{kind.alike}" for label in strata.labels]
-            kind_rng = rng.spawn(1)[0] if kind.alike else rng  # `rng` itself for everybody, the first kind
-            hidden += within_strata(sample, codes, names, labels, self.output.delta, kind_rng, **limits)
-        return tuple(hidden)
+        everybody, *truth_kinds = self._kinds
+        fit = partial(
+            within_strata, labels=labels, scale=self.output.delta, least=LEAST_PEOPLE, kinds=1 if truth is None else 2
+        )
+        sample, codes = self._sample_by_stratum(strata, everybody.cells)
+        names = [f"{strata.name}: {label}" for label in strata.labels]
+        hidden = fit(sample, codes, names, rng=rng, max_strata=MOST_STRATA)
+        if truth is None:
+            return hidden
+        codes_by_truth = np.where(strata.codes >= 0, 2 * strata.codes + (truth == 1), -1)
+        cells = np.logical_or.reduce([kind.cells for kind in truth_kinds])
+        sample, codes = self._sample_by_stratum(replace(strata, codes=codes_by_truth), cells)
+        truth_rng, typical = rng.spawn(1)[0], f"{strata.name}, by truth"
+        return hidden + fit(sample, codes, 2 * names, rng=truth_rng, max_strata=2 * MOST_STRATA, typical=typical)
 
     def _sample_by_stratum(self, strata: Grouping, cells: Mask) -> tuple[Sample, Integers]:
         """Return the sample of those people of the selected cells whose stratum is known, and its cells' strata."""

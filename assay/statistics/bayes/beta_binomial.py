@@ -176,7 +176,7 @@ def _relative_variance(votes: Floats, trials: Floats, tie_counts: Floats) -> flo
 
 
 def _fit_grid(counts: _Counts) -> Grid:
-    """Compute the posterior on a fine grid, after coarse grids with more and more trials showed where it lies."""
+    """Compute the posterior on a fine grid; coarse grids, which count ever more of the trials, narrow its region."""
     ranges: Sequence[Range] = ((0.0, 1.0), (0.0, 1.0))
     counted_trials, trials = 0.0, float(counts.trials.sum())
     while counted_trials < trials:
@@ -191,7 +191,7 @@ def _fit_grid(counts: _Counts) -> Grid:
 
 
 def _posterior_grid(counts: _Counts, ranges: Sequence[Range], cells: tuple[int, int], share: float = 1.0) -> Grid:
-    """Compute the posterior mass at the middle of each cell; with a `share` of 1/2, two trials count as one."""
+    """Compute the posterior mass of each cell (m, rho) at its middle; with a `share` of 1/2, 2 trials count as 1."""
     grid = Grid.over(ranges, cells)
     m, rho = grid.middles(0)[:, None], grid.middles(1)[None, :]
     concentration = 1 / rho - 1  # K

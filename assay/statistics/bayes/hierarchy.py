@@ -250,8 +250,8 @@ def _draw_group(group: dict[str, Cells], prior: Priors, rng: np.random.Generator
     sigma, taus = SpreadGrid.around(list(group.values()), prior).draw(rng, draws)
     connection_draws = []
     for (name, cells), tau in zip(group.items(), taus, strict=True):
-        mu = cells.draw_mean(sigma, tau, prior, rng)
-        beta = cells.draw_cells(mu, sigma, tau, rng)
+        mu = cells.draw_mean(sigma, tau, prior, rng)  # mean of the words' mean distances, whose sd is tau
+        beta = cells.draw_cells(mu, sigma, tau, rng)  # mean distance of each protected word
         connection_draws.append(ConnectionDraws(name, cells.words, cells.row_counts, cells.means, mu, tau, sigma, beta))
     return connection_draws
 
@@ -259,7 +259,7 @@ def _draw_group(group: dict[str, Cells], prior: Priors, rng: np.random.Generator
 def _check_variance(group: dict[str, Cells]) -> None:
     """Raise `ZeroVariance` if the residual variance is zero, which would shrink every interval to a point."""
     names, df = ", ".join(group), sum(cells.df for cells in group.values())  # df: degrees of freedom
-    if df > 0 and sum(cells.within for cells in group.values()) <= NO_SPREAD**2 * df:
+    if df > 0 and sum(cells.within for cells in group.values()) <= NO_SPREAD**2 * df:  # within: sums of squares
         raise ZeroVariance(
             f"all distances of a protected word are equal, in every word of: {names}; "
             "a residual needs distances that differ"

@@ -151,7 +151,7 @@ def tail_shape(weights: Floats) -> float | None:
     if tail_size >= weights.size:
         return None
     excess = sorted_weights[-tail_size:] - sorted_weights[-tail_size - 1]  # over the largest weight below the tail
-    excess = excess[excess > TIED * sorted_weights[-1]]
+    excess = excess[excess > TIED * sorted_weights[-1]]  # smaller ones are rounding errors of equal weights
     if excess.size < MIN_TAIL_WEIGHTS or np.ptp(excess) == 0:
         return None
     return pareto_shape(excess)

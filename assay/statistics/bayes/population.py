@@ -70,7 +70,7 @@ def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: i
     Parameters
     ----------
     points : sequence of Margin
-        Three or more; fewer do not bound the standard deviation.
+        Posterior of each point; three or more, because fewer do not bound the standard deviation.
 
     Raises
     ------
@@ -84,25 +84,25 @@ def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: i
     """
     if len(points) < 3:
         raise TooFewObservations(f"{len(points)} points are too few for a spread between them; three are needed")
-    frame = _Frame.around(points)
-    ranges: Sequence[Range] = ((-ERRORS, ERRORS), (0.0, 1.0))  # of the axes of `_Frame`: mean, sd
+    axes = _GridAxes.around(points)
+    ranges: Sequence[Range] = ((-ERRORS, ERRORS), (0.0, 1.0))  # mean, in standard errors; sd, mapped to [0, 1]
     for _ in range(MOST_PASSES):  # until neither axis shrinks much further
         earlier_widths = np.diff(ranges)
-        ranges = _posterior_grid(points, frame, ranges).narrow(NEGLIGIBLE)
+        ranges = _posterior_grid(points, axes, ranges).narrow(NEGLIGIBLE)
         if (np.diff(ranges) > NARROWER * earlier_widths).all():
             break
-    grid = _posterior_grid(points, frame, ranges)
+    grid = _posterior_grid(points, axes, ranges)
     cell_indices = rng.choice(grid.mass.size, draws, p=grid.mass.ravel())
-    mean_in_errors, sd_position = (
+    errors_from_centre, sd_position = (
         edges[indices] + (edges[1] - edges[0]) * rng.random(draws)
         for edges, indices in zip(grid.edges, np.unravel_index(cell_indices, grid.mass.shape), strict=True)
     )
-    sd = frame.sd(sd_position)
-    return Population(frame.mean(mean_in_errors, sd), sd)
+    sd = axes.sd(sd_position)
+    return Population(axes.mean(errors_from_centre, sd), sd)
 
 
 @dataclass(frozen=True)
-class _Frame:
+class _GridAxes:
     """Grid axes: the population's mean, in standard errors from the arithmetic mean, and its sd, mapped to [0, 1]."""
 
     centre: float  # arithmetic mean of the points' means
@@ -112,7 +112,7 @@ class _Frame:
     widest: float  # largest sd: the total width of all margins
 
     @classmethod
-    def around(cls, points: Sequence[Margin]) -> _Frame:
+    def around(cls, points: Sequence[Margin]) -> _GridAxes:
         means, variances = np.array([point.mean for point in points]), np.array([point.variance for point in points])
         total_width = max(point.edges[-1] for point in points) - min(point.edges[0] for point in points)
         scale = math.sqrt(means.var(ddof=1) + variances.mean())
@@ -137,13 +137,13 @@ class _Frame:
         return np.asarray(self.centre + errors_from_centre * self.error(sd))
 
 
-def _posterior_grid(points: Sequence[Margin], frame: _Frame, ranges: Sequence[Range]) -> Grid:
+def _posterior_grid(points: Sequence[Margin], axes: _GridAxes, ranges: Sequence[Range]) -> Grid:
     """Compute the posterior mass of every cell (mean, sd) at its middle."""
     grid = Grid.over(ranges, (CELLS, CELLS))
-    errors_from_centre, share = grid.middles(0), grid.middles(1)
-    sd = frame.sd(share)
-    mean = frame.mean(errors_from_centre[:, None], sd)
-    jacobian = frame.sd_by_share(share) * frame.error(sd)  # the priors are flat in the sd and in the mean
+    errors_from_centre, sd_position = grid.middles(0), grid.middles(1)
+    sd = axes.sd(sd_position)
+    mean = axes.mean(errors_from_centre[:, None], sd)
+    jacobian = axes.sd_by_share(sd_position) * axes.error(sd)  # the priors are flat in the sd and in the mean
     log_mass = np.broadcast_to(np.log(jacobian), mean.shape).copy()
     for start in range(0, len(points), POINTS_AT_ONCE):
         batch = points[start : start + POINTS_AT_ONCE]

@@ -60,9 +60,9 @@ class Cells:
         names = sorted(set(words))
         index_by_name = {name: number for number, name in enumerate(names)}
         cell_of_row = np.fromiter(map(index_by_name.__getitem__, words), dtype=np.int64, count=len(words))
-        row_counts = np.bincount(cell_of_row)
+        row_counts = np.bincount(cell_of_row)  # a cell is a protected word with its rows
         means = np.bincount(cell_of_row, weights=distance) / row_counts
-        sizes, size_of = np.unique(row_counts, return_inverse=True)
+        sizes, size_of = np.unique(row_counts, return_inverse=True)  # distinct numbers of rows, and index in them
         within = float(((distance - means[cell_of_row]) ** 2).sum())
         return cls(tuple(names), row_counts, means, within=within, sizes=sizes.astype(float), size_of=size_of)
 
@@ -106,9 +106,9 @@ class Cells:
 
     def draw_cells(self, mu: Floats, sigma: Floats, tau: Floats, rng: np.random.Generator) -> Floats:
         """Draw each word's mean distance for each draw of the overall mean `mu` and both sds; shape (cells, draws)."""
-        error = sigma**2 / self.sizes[:, None]
-        shrinkage = tau**2 / (tau**2 + error)
-        sd = np.sqrt(shrinkage * error)
+        error_variance = sigma**2 / self.sizes[:, None]  # of the mean of a cell, by its number of rows
+        shrinkage = tau**2 / (tau**2 + error_variance)
+        sd = np.sqrt(shrinkage * error_variance)
         beta = rng.standard_normal((len(self.words), mu.size))
         beta *= sd[self.size_of]
         beta += mu
@@ -209,15 +209,15 @@ class SpreadGrid:
         sigma = sigma_axis.values
         df, within = sum(cells.df for cells in connections), sum(cells.within for cells in connections)
         # 1 - df instead of -df, and log(tau) below, because the density is over log(sigma) and log(tau) (Jacobians)
-        sigma_density = (1 - df) * np.log(sigma) - within / (2 * sigma**2) - prior.residual_rate * sigma  # logarithm
+        log_sigma_density = (1 - df) * np.log(sigma) - within / (2 * sigma**2) - prior.residual_rate * sigma
         log_tau = []
         for axis, cells in zip(tau_axes, connections, strict=True):
             tau = axis.values
             log_density = cells.log_evidence(sigma, tau, prior) + (np.log(tau) - prior.spread_rate * tau)
             log_integral = _log_sum(log_density) + math.log(axis.step)
-            sigma_density = sigma_density + log_integral
+            log_sigma_density = log_sigma_density + log_integral
             log_tau.append(log_density - (log_integral - math.log(axis.step))[:, None])  # each row sums to 1
-        return cls(sigma_axis, tuple(tau_axes), log_sigma=sigma_density, log_tau=tuple(log_tau))
+        return cls(sigma_axis, tuple(tau_axes), log_sigma=log_sigma_density, log_tau=tuple(log_tau))
 
     def narrow(self) -> list[LogAxis]:
         """Return narrower axes: of the residual sd, by its marginal density; of the words' sds, by their maximum."""
@@ -241,9 +241,9 @@ def _widest_sigma(connections: Sequence[Cells]) -> LogAxis:
     df, within = sum(cells.df for cells in connections), sum(cells.within for cells in connections)
     if df == 0:  # no cell has two rows, so that nothing bounds sigma from below
         return LogAxis(math.log(SMALLEST_SPREAD), math.log(LARGEST_SPREAD), NARROWING_POINTS)
-    # at sd * sqrt(df) / 40, and at sd / 20 if df > 4, the likelihood has a factor of at most exp(-800): negligible
-    least = math.sqrt(within / df) * min(math.sqrt(df) / 40, 0.05)
-    return LogAxis(math.log(least), math.log(LARGEST_SPREAD), NARROWING_POINTS)
+    # with sd**2 = within / df, the likelihood's factor exp(-within / (2 sigma**2)) is at most exp(-800) at this sigma
+    least_sigma = math.sqrt(within / df) * min(math.sqrt(df) / 40, 0.05)
+    return LogAxis(math.log(least_sigma), math.log(LARGEST_SPREAD), NARROWING_POINTS)
 
 
 def _log_sum(table: Floats) -> Floats:

@@ -78,7 +78,7 @@ def score_choices(by_pair: ArrayLike, terms: Sequence[str], biases: Sequence[str
     by_pair : array_like, shape (pairs,)
         1: the stereotyped sentence was preferred; 0: the other; 1/2: a tie, or a choice that depends on the order.
     terms, biases : sequence of str, length pairs
-        Attribute term and bias of each pair.
+        Attribute term of each pair, and its bias: the two groups and the terms to which the pair belongs.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def _scores_by_term(decisions: Floats, groups: Sequence[tuple[str, str]]) -> tup
 
 
 def fit_terms(terms: Iterable[TermScore]) -> SharesPosterior:
-    """Fit a beta-binomial model to the counts of every term; it yields each term's score and the mean over terms.
+    """Fit a beta-binomial model to the counts of every term; the model has each term's score and the mean over terms.
 
     `overall` of the result is this mean; its uncertainty includes the choice of attribute terms.
 

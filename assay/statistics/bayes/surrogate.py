@@ -100,7 +100,7 @@ class NormalPrior:
 
 
 def fit_surrogate(vectors: ArrayLike, probability: ArrayLike, *, ridge: float = 1.0) -> Surrogate:
-    """Fit the logit to a service's probabilities.
+    """Fit a linear logit, the surrogate, to a service's probabilities of the positive class.
 
     Parameters
     ----------

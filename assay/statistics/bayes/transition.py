@@ -119,7 +119,7 @@ def draw_excess_concordance(
     rng: np.random.Generator,
     weights: Mapping[RowPair, float] | None = None,
 ) -> Floats | None:
-    """Draw how much more often than by chance two questions with one content get equal outputs; shape (draws,).
+    """Draw how much more often than by chance questions with the same content get equal outputs; shape (draws,).
 
     This is ``kappa = P(equal) - sum_v T[a, v] T[b, v]``, in [-1, 1], with the transition matrix T and the questions'
     values (rows) a and b. It is 0 if errors ignore the content (always right, always one value, no value, random

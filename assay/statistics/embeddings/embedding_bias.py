@@ -198,7 +198,7 @@ def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike) -> Embedd
     word_cosines = cosines(as_vectors(words, "the words", dims=a.shape[1]), towards_first[None, :])[:, 0]
     explained = float(singular_values[0] ** 2 / (singular_values**2).sum())
     value, by_word = float(np.abs(word_cosines).mean()), tuple(word_cosines.tolist())
-    return EmbeddingMeasure(value, by_word=by_word, c=1.0, explained=explained)
+    return EmbeddingMeasure(value, by_word=by_word, c=1.0, explained=explained)  # c: exponent of the cosines
 
 
 def relational_inner_product(first: ArrayLike, second: ArrayLike, words: ArrayLike) -> EmbeddingMeasure:

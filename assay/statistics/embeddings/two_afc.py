@@ -55,7 +55,7 @@ def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike
     first, second : array_like, shape (pairs, dims)
         Vectors of the cues; each row is a pair.
     weight : float
-        Weight w of the concept.
+        Weight w with which the vector of the concept is added to the mixture of the cues.
 
     Raises
     ------

@@ -98,14 +98,14 @@ def _count_partitions(values: Floats, size: int, observed: float) -> PartitionTe
         if 0 <= size - count < len(second_half)
     ]
     one_sided = _count_reaching(sum_pairs, observed - SLACK)
-    strict = _count_reaching(sum_pairs, observed + SLACK, strict=True)
+    larger = _count_reaching(sum_pairs, observed + SLACK, strict=True)
     two_sided = partitions  # every difference is at least as far from 0 as 0
     distance = abs(observed) - SLACK
     if distance > 0:
         upper_tail = _count_reaching(sum_pairs, distance)
         lower_tail = partitions - _count_reaching(sum_pairs, -distance, strict=True)
         two_sided = upper_tail + lower_tail
-    p_one_sided, p_two_sided, p_strict = (count / partitions for count in (one_sided, two_sided, strict))
+    p_one_sided, p_two_sided, p_strict = (count / partitions for count in (one_sided, two_sided, larger))
     return PartitionTest(p_one_sided, p_two_sided, p_strict, p_method="exact", partitions=partitions)
 
 
@@ -307,7 +307,7 @@ def null_check(effect: float, words: int) -> NullCheck:
     if not abs(effect) <= MAX_SIZE:  # `not <=` also refuses NaN
         raise OutOfBounds(f"an effect size lies between -{MAX_SIZE:g} and {MAX_SIZE:g}, not at {effect}", "effect")
     ddof0, ddof1 = (_chance_of_larger_share(words / 2 * effect**2 / (2 * words - ddof), words) for ddof in (0, 1))
-    # by mistake, single words were compared: that contrast has a squared length of 2 instead of 2 / words
+    # the authors compared single words by mistake (`REASON`): their contrast has a squared length of 2, not 2 / words
     first_words = _chance_of_larger_share(effect**2 / 2 / (2 * words - 1), words)
     return NullCheck(effect, words, p_ddof0=ddof0, p_ddof1=ddof1, p_first_words=first_words)
 

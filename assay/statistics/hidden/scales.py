@@ -64,8 +64,8 @@ def scales_of(outputs: Floats, declared: Scale | Literal["auto"], *, probabiliti
         scales = ("linear", "logit") if in_unit_interval else ("linear",)
     elif positive:
         scales = ("log", "linear") if _needs_log_scale(outputs) else ("linear", "log")
-    first = on_scale(outputs, scales[0])
-    return (*scales, "rank") if is_dominated_by_few(first, float(first.std())) else scales
+    scaled_outputs = on_scale(outputs, scales[0])
+    return (*scales, "rank") if is_dominated_by_few(scaled_outputs, float(scaled_outputs.std())) else scales
 
 
 def on_scale(outputs: Floats, scale: Scale) -> Floats:
@@ -84,16 +84,16 @@ def on_scale(outputs: Floats, scale: Scale) -> Floats:
 def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
     """Find the profiles whose outputs are all amounts above 0: return a description of them for reports, and a mask.
 
-    Return ``None`` if these are too few or all profiles, or if a linear scale suits them (no comparison of their own).
+    Return ``None`` if they need no comparison of their own: too few, all of the profiles, or suited to a linear scale.
     Numbers that very many outputs share, such as a minimum price, do not count as amounts.
     """
     numbers, counts = np.unique(outputs, return_counts=True)
     is_common = counts >= COMMON * outputs.size
-    other_counts, separable_count = counts[~is_common], MOSTLY * outputs.size
+    other_counts, large_count = counts[~is_common], MOSTLY * outputs.size  # a quarter of the outputs is large
     # if the outputs are counts or marks, some of their other numbers are common too, so they are not amounts
     others_vary = other_counts.max(initial=0) < COMMON * other_counts.sum()
-    others_are_amounts = counts[is_common].sum() >= separable_count and others_vary
-    excluded_numbers = numbers[is_common if others_are_amounts else counts >= separable_count]
+    others_are_amounts = counts[is_common].sum() >= large_count and others_vary
+    excluded_numbers = numbers[is_common if others_are_amounts else counts >= large_count]
     positive = np.asarray(((outputs > 0) & ~np.isin(outputs, excluded_numbers)).all(axis=1))
     not_separable = (outputs < 0).mean() > NEGATIVE or positive.all() or positive.sum() < LEAST_AMOUNTS
     if not_separable or not _needs_log_scale(outputs[positive]):
@@ -117,7 +117,7 @@ def is_dominated_by_few(outputs: Floats, sd: float, quartiles: Floats | None = N
     The standard deviation `sd` is the unit of the effects: differences between the other outputs would seem small.
     """
     low, high = np.quantile(outputs, [0.25, 0.75]) if quartiles is None else quartiles
-    # ranks of only two different numbers give the same effects as the numbers
+    # ranks of two different numbers add nothing; of a normal distribution, the quartiles are `QUARTILES` sds apart
     return len(np.unique(outputs)) > 2 and sd > DOMINATED * float(high - low) / QUARTILES
 
 

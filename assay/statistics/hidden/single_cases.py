@@ -119,8 +119,8 @@ class SingleCases:
             return False
         return _has_same_noise(self.noise, limit**2 / 200)
 
-    def shows_effect(self, noise: float, limit: float) -> bool:
-        """Return whether an effect is more than an upper bound: noise is small, or repeated items alone exceed `limit`.
+    def is_measurable(self, noise: float, limit: float) -> bool:
+        """Return whether the size is no mere upper bound: noise is small, or repeated answers alone exceed `limit`.
 
         Small is a variance (`noise`) below the square of `limit`; a large noise of few answers is underestimated.
         """
@@ -141,7 +141,7 @@ def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draw
         pair_variances = np.stack([variances[:, a] + variances[:, b] for a, b in pairs], axis=1)
         noise = mean_draws(pair_variances, {}, rng, draws)  # no clusters: the noise of each question is its own
         squares = squares - noise
-        is_measured = cases.shows_effect(float(noise.mean(axis=0).max()), limit)
+        is_measured = cases.is_measurable(float(noise.mean(axis=0).max()), limit)
     squares = squares[:, furthest(squares.mean(axis=0))]
     if squares.shape[1] > 1:  # without a joint fit, the largest of several noisy estimates would be too large
         squares = varying_effect(squares.mean(axis=0), np.cov(squares.T), limit**2, rng, draws).strata
@@ -170,7 +170,7 @@ def text_effect(
         return (replace(item_effect(cases, limit, rng, len(means)), name=TEXT),)
     text_ids, text_count = texts
     draws = len(means)
-    is_shared = np.isin(text_ids, np.flatnonzero(np.bincount(text_ids) > 1))
+    is_shared = np.isin(text_ids, np.flatnonzero(np.bincount(text_ids) > 1))  # items whose text has several persons
     persons = {"person": cases.clusters["person"][is_shared]}
     has_persons = len(np.unique(persons["person"])) >= LEAST_CLUSTERS
     fit = _fit_cells_and_persons(cases, text_ids, is_shared) if has_persons else None
@@ -178,7 +178,7 @@ def text_effect(
         return (replace(item_effect(cases, limit, rng, draws), name=TEXT, bound=True),)
     value_count = cases.outputs.shape[1]
     pairs = list(combinations(range(value_count), 2))
-    residual_squares = (fit.residuals**2).sum(axis=2)
+    residual_squares = (fit.residuals**2).sum(axis=2)  # of the answer with each value
     pair_indices = furthest(cases.item_squares.mean(axis=0)).tolist()
     judged_pairs = [pairs[index] for index in pair_indices]
     pair_squares = [((fit.residuals[:, b] - fit.residuals[:, a]) ** 2).sum(axis=1) for a, b in judged_pairs]
@@ -193,16 +193,16 @@ def text_effect(
         noise = varying_effect(noise.mean(axis=0), np.cov(noise.T), limit**2, rng, draws).strata
     shared_squares, single_squares = [], []
     for column, (index, (a, b)) in enumerate(zip(pair_indices, judged_pairs, strict=True), start=value_count):
-        difference_variance = variance_draws[:, column]
+        difference_variance = variance_draws[:, column]  # of the difference b - a within texts
         text_variance = _draw_squares(*fit.between(a, b, text_count), limit, prior_share=0.5, rng=rng, draws=draws)
-        is_measured = is_measured and cases.shows_effect(float((noise[:, a] + noise[:, b]).mean()), limit)
-        persons_a, persons_b = (variance_draws[:, value] - noise[:, value] for value in (a, b))  # variances
-        smaller_variance = persons_a if persons_a.mean() < persons_b.mean() else persons_b
-        single = difference_variance - noise[:, a] - noise[:, b] - 2 * smaller_variance  # 2: for two persons
+        is_measured = is_measured and cases.is_measurable(float((noise[:, a] + noise[:, b]).mean()), limit)
+        between_a, between_b = (variance_draws[:, value] - noise[:, value] for value in (a, b))  # variances of persons
+        between_persons = between_a if between_a.mean() < between_b.mean() else between_b
+        single_variance = difference_variance - noise[:, a] - noise[:, b] - 2 * between_persons  # 2: for two persons
         shared_squares.append(means[:, index] + text_variance)
-        estimate, variance = float(single.mean()), float(single.var())  # the variance at this size, so `by_size` is 0
+        estimate, error = float(single_variance.mean()), float(single_variance.var())  # at this size: `by_size` is 0
         prior = PRIOR_OF_SINGLE_CASES / len(pair_indices)
-        single_squares.append(_draw_squares(estimate, variance, 0.0, limit, prior_share=prior, rng=rng, draws=draws))
+        single_squares.append(_draw_squares(estimate, error, 0.0, limit, prior_share=prior, rng=rng, draws=draws))
     whole_effect = np.sqrt(np.max(np.add(shared_squares, single_squares), axis=0))
     if is_measured:
         return (HiddenEffect("individual", TEXT, whole_effect, limit),)
@@ -230,7 +230,7 @@ class _Fit:
     def between(self, a: int, b: int, all_cells: int) -> tuple[float, float, float]:
         """Estimate the variance between texts (cells) of the difference b - a; also its error variance and `by_size`.
 
-        They are the first three arguments of `_draw_squares`. Texts are a sample if there are more (`all_cells`).
+        They are the first three arguments of `_draw_squares`. Of `all_cells` texts, these may be a sample.
         """
         total = float(self.sizes.sum())
         differences = self.effects[:, b] - self.effects[:, a]
@@ -254,7 +254,7 @@ def _fit_cells_and_persons(cases: SingleCases, cells: Integers, is_shared: NDArr
     outputs = cases.outputs[is_shared].reshape(len(cell_ids), -1)
     table = cross_tabulate(cell_ids, person_ids)
     sizes, person_sizes = table.sum(axis=1), table.sum(axis=0)
-    shares = table / sizes[:, None]
+    shares = table / sizes[:, None]  # of each person in the answers of a cell
     gram = np.diag(person_sizes) - table.T @ shares  # the persons' normal equations, with the cells eliminated
     inverse = np.linalg.pinv(gram, hermitian=True)
     cell_sums, person_sums = cluster_sums(outputs, cell_ids), cluster_sums(outputs, person_ids)
@@ -286,14 +286,14 @@ def _draw_squares(
     """
     # spike-and-slab posterior on a grid of sizes in units of the scale: Cauchy quantiles, and points near the estimate
     size_grid = np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
-    error = max(error + by_size * max(estimate, 0.0), 1e-12 * limit**4)  # a divisor, never 0
-    near_squares = estimate + math.sqrt(error) * np.linspace(-NEAR, NEAR, CELLS)
+    variance = max(error + by_size * max(estimate, 0.0), 1e-12 * limit**4)  # a divisor, never 0
+    near_squares = estimate + math.sqrt(variance) * np.linspace(-NEAR, NEAR, CELLS)
     size_grid = np.unique(np.concatenate([size_grid, np.sqrt(near_squares[near_squares > 0]) / (limit / 2)]))
     edges = np.concatenate([[0.0], (size_grid[1:] + size_grid[:-1]) / 2, size_grid[-1:]])
     half_normal_mass = np.exp(-(size_grid**2) / 2) * np.diff(edges)
     prior = np.concatenate([[1 - prior_share], prior_share * half_normal_mass / half_normal_mass.sum()])
     deviations = estimate - (np.concatenate([[0.0], size_grid]) * limit / 2) ** 2
-    log_mass = np.log(np.maximum(prior, 1e-300)) - deviations**2 / error / 2
+    log_mass = np.log(np.maximum(prior, 1e-300)) - deviations**2 / variance / 2
     mass = np.exp(log_mass - log_mass.max())
     drawn_indices = rng.choice(len(mass), draws, p=mass / mass.sum())
     # the spike, at 0, has no width
@@ -304,7 +304,7 @@ def _draw_squares(
 def _largest_repeated_square(repeats: Floats) -> float:
     """Return the square of the largest difference between two values in repeated answers, less its standard error.
 
-    A square without noise: the mean product of differences in separate answers. With several pairs, more is subtracted.
+    It is the mean product of the differences in two separate answers, to which noise adds nothing on average.
     """
     differences = np.stack([repeats[:, b] - repeats[:, a] for a, b in combinations(range(repeats.shape[1]), 2)])
     # the square of a sum without the squares of its terms: the products of any two of the differences
@@ -326,8 +326,8 @@ def _has_same_noise(repeats: Floats, negligible: float) -> bool:
     variances = repeats.var(axis=2, ddof=1).sum(axis=2)
     if variances.mean() <= negligible:
         return True
-    # with each of the three answers as the first one, shape (3, items, values, columns)
-    first, second, third = (np.stack([repeats[:, :, (start + turn) % 3] for turn in range(3)]) for start in range(3))
+    # with each of the three answers (`index`) as the first one, shape (3, items, values, columns)
+    first, second, third = (np.stack([repeats[:, :, (index + shift) % 3] for index in range(3)]) for shift in range(3))
     products = ((first - second) * (first - third)).sum(axis=3) - variances  # 0 on average if the noise is the same
     # row 0 of `products` has the answers in the order in which they were given
     z_score = abs(float(products[0].sum())) / math.sqrt(float((products**2).mean(axis=0).sum()))

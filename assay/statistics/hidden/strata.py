@@ -140,7 +140,7 @@ def share_effects(
 
 
 def _covariance_at_one_share(samples: Floats, fair: float) -> Floats:
-    """Return the covariance of one share's estimates in all strata (subsets of the questions), as if these were equal.
+    """Return the covariance of estimates of one share in all strata (subsets of questions), as if the share were equal.
 
     The estimated error of a share is smallest near 0 and 1. With few answers, a share may be near 0 or 1 by chance, and
     would seem certain: in one of eight simulations, a translator that tossed coins was found biased.
@@ -186,7 +186,7 @@ def typical_effect(
         return None
     factors = [factor[is_frequent] for factor in others if np.unique(factor[is_frequent]).size > 1]
     estimates = adjusted_means(differences[is_frequent], members[is_frequent], factors)
-    is_bound = estimates is None
+    is_bound = estimates is None  # confounded with a factor: only a bound, without the first factor
     if is_bound:
         estimates = adjusted_means(differences[is_frequent], members[is_frequent], factors[1:])
     if estimates is None:

@@ -174,17 +174,17 @@ def _biased_steps(
     def is_similar(block: str, names: Iterable[str]) -> bool:
         return any(tests[block][name].p >= alpha for name in names)
 
-    is_literal = reading == "similar-to-biased"  # of section 4.3
+    is_literal = reading == "similar-to-biased"  # the literal reading of section 4.3
     if is_literal:
         step_1 = [is_similar(block, biased) for block in unbiased]
     else:
         step_1 = [not is_similar(block, unbiased) for block in unbiased]
     step_2 = [not is_similar(block, unbiased) for block in biased]
-    if join == "or":  # one unbiased block makes step 2 unbiased
+    if join == "or":  # one block that looks unbiased is enough to make step 2 unbiased
         return any(step_1), all(step_2)
     if join == "and":
         return any(step_1), any(step_2)
-    if is_literal:  # a vote counts comparisons, not blocks
+    if is_literal:  # a vote counts each block's comparison with each biased distribution
         step_1 = [is_similar(block, [name]) for block in unbiased for name in biased]
     return aggregate_biased(step_1, "vote"), aggregate_biased(step_2, "vote")
 

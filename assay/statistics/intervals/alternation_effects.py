@@ -68,7 +68,7 @@ def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAW
 def tied_draws(
     profiles: Profiles, sides: Sequence[int], tie: float, rng: np.random.Generator, draws: int = DRAWS
 ) -> Floats:
-    """Draw the gap between two groups if each gets more of one side of the content, in sds of the outputs.
+    """Draw the gap between two groups, in sds, if one gets more of one side of the content, such as pleasant words.
 
     The gaps, shape (draws, pairs), are signed. No further calls are needed: a group's mean is that of the answers with
     its value, weighted so that the sides of the content have the shares `tie` and ``1 - tie`` in this mean.
@@ -168,7 +168,7 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
 
 
 def without_each(profiles: Profiles, kind: str, pair: tuple[str, str]) -> dict[int, float]:
-    """Leave out each cluster of `kind` (such as a person) in turn; return a pair's effect then, by cluster number.
+    """Return a pair's effect without each cluster of `kind` (such as a person) in turn, by the cluster's number.
 
     The effect is the mean difference of the remaining profiles, if there are any, in units of all outputs' sd.
     """

@@ -114,7 +114,7 @@ def effect_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     """
     limits = hpdi(draws, level)
     samples = np.asarray(draws, dtype=float)
-    low = 0.0 if limits.low <= np.quantile(samples, AT_THE_BOUND) else limits.low
+    low = 0.0 if limits.low <= np.quantile(samples, AT_THE_BOUND) else limits.low  # hardly a draw is below `low`
     return Interval(float(np.mean(samples)), low, limits.high, level)
 
 

@@ -106,7 +106,7 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
 def mean_draws(
     values: Floats, clusters: Clusters, rng: np.random.Generator, draws: int, max_draw_weights: int | None = None
 ) -> Floats:
-    """Draw the means of the columns, shape (draws, m); their variance is that of `mean_error`, the rest is resampled.
+    """Draw the means of the columns by resampling clusters, with the variance of `mean_error`; shape (draws, m).
 
     Parameters
     ----------
@@ -218,15 +218,15 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
     if not by_row:
         cells = np.ravel_multi_index(tuple(kinds.values()), sizes)
         columns = [np.bincount(cells, column, math.prod(sizes)) for column in values_and_ones.T]
-        table = np.stack(columns, axis=1).reshape(sizes[0], -1)
-        products = np.empty((min(AT_A_TIME, draws), table.shape[1]))
+        table = np.stack(columns, axis=1).reshape(sizes[0], -1)  # a row for each cluster of the first kind
+        sums_buffer = np.empty((min(AT_A_TIME, draws), table.shape[1]))
     # reusing memory takes a fraction of the time of allocating new memory
-    buffers = [np.empty((min(AT_A_TIME, draws), size)) for size in sizes]
+    weight_buffers = [np.empty((min(AT_A_TIME, draws), size)) for size in sizes]
     means = np.empty((draws, values.shape[1]))
     for start in range(0, draws, AT_A_TIME):
         block_size = min(AT_A_TIME, draws - start)
         # exponential numbers become Dirichlet weights after division by their sum
-        weights = [rng.standard_exponential(out=buffer[:block_size]) for buffer in buffers]
+        weights = [rng.standard_exponential(out=buffer[:block_size]) for buffer in weight_buffers]
         if by_row:
             product, factor = row_buffers[:, : len(values) * block_size].reshape(2, len(values), block_size)
             product[:] = 1.0
@@ -234,7 +234,7 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
                 product *= np.take(weight.T, ids, axis=0, out=factor, mode="clip")  # other modes buffer `out`
             sums = product.T @ values_and_ones
         else:
-            sums = np.matmul(weights[0], table, out=products[:block_size])
+            sums = np.matmul(weights[0], table, out=sums_buffer[:block_size])
             for size, weight in zip(sizes[1:], weights[1:], strict=True):
                 sums = np.einsum("dk,dkr->dr", weight, sums.reshape(block_size, size, -1))  # d: draws, k: clusters
         means[start : start + block_size] = sums[:, :-1] / sums[:, -1:]

@@ -45,7 +45,7 @@ def unbiased_prior(values: int) -> Prior:
 def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
     """Return two input distributions (priors) for each value: it has more of one side of the content, or of the other.
 
-    More is a share `tie`; the other values then have a share ``1 - tie`` of that side. Two values share one pair.
+    More is a share `tie`; the other values then have a share ``1 - tie`` of it. Of two values, both share one pair.
     """
     priors: list[Prior] = []
     for value in range(values if values > 2 else 1):
@@ -109,7 +109,7 @@ class SamplingEffects:
         Each side of the content is tied to a value in turn, and the effect is half the difference of the two
         posteriors. The effect of the attribute itself has the same sign in both and cancels; it belongs to step 1.
         """
-        distances = np.asarray(np.max([_distances(half) for half in self.half_differences], axis=0))
+        distances = np.asarray(np.max([_distances(difference) for difference in self.half_differences], axis=0))
         estimate = tied_distance([deviations.estimate[None] for deviations in self.tied])  # shape (1,)
         return _remove_bias(distances, estimate, self.unbiased.estimate.size)
 
@@ -140,7 +140,7 @@ def tied_distance(deviations: Sequence[Floats]) -> Floats:
 
     `deviations` are those under each of `tied_priors`, in their order; each has the shape (..., values).
     """
-    return np.asarray(np.max([_distances(half) for half in _half_differences(deviations)], axis=0))
+    return np.asarray(np.max([_distances(difference) for difference in _half_differences(deviations)], axis=0))
 
 
 def _half_differences(deviations: Sequence[Floats]) -> list[Floats]:
@@ -196,7 +196,7 @@ class PairedAnswers:
         People and frames occur equally often on both sides. If one side of picked profiles has by chance more of the
         people or frames with positives, its rates are divided by the excess (ratio estimator, Särndal et al. 1992).
         """
-        return self.means * self.scale if self.picked else self.means
+        return self.means * self.scale if self.picked else self.means  # `scale`: 1 / excess of each side
 
     @cached_property
     def scale(self) -> Floats:
@@ -224,7 +224,7 @@ class PairedAnswers:
 
     @property
     def informative_clusters(self) -> Mapping[str, Integers]:
-        """Clusters of informative profiles, without kinds that have enough clusters only with the other profiles."""
+        """Clusters of informative profiles, without kinds with too few clusters in them, but enough in all profiles."""
         return {
             kind: ids[self.is_informative]
             for kind, ids in self.profiles.clusters.items()
@@ -262,7 +262,7 @@ def paired_effects(
     errors common to numerator and denominator cancel. Effects of people and frames that are the same on both sides
     are removed first, as for alternation.
     """
-    values = len(answers.profiles.values)
+    values = len(answers.profiles.values)  # their number
     priors = (unbiased_prior(values), *tied_priors(values, tie), *(one_sided_priors(values)[side] for side in within))
     tied_end = len(priors) - len(within)  # the unbiased prior, the tied ones up to here, then the one-sided ones
     estimates = [deviations_of(answers.rates, prior) for prior in priors]
@@ -295,12 +295,12 @@ def deviations_of(rates: Floats, prior: Prior) -> Floats:
 
 def _influence(answers: PairedAnswers, prior: Prior, estimate: Floats) -> Floats:
     """Return how much each profile contributes to the error of each value's share; shape (profiles, values)."""
-    sides = prior.sides.T[answers.side]  # shape (profiles, values)
+    side_shares = prior.sides.T[answers.side]  # of a profile's side, among inputs of each value; (profiles, values)
     total = float((answers.rates * prior.sides).sum())
-    deviations = sides * answers.residuals
+    deviations = side_shares * answers.residuals
     influence = deviations
     if not answers.picked:  # else the residuals are already without the shared effects
-        influence = deviations - sides * (answers.shared_effects - answers.shared_by_side[answers.side])[:, None]
+        influence = deviations - side_shares * (answers.shared_effects - answers.shared_by_side[answers.side])[:, None]
     # derivative of a share, rate / total: `estimate` is the share less 1 / values, so the mean stands for 1 / values
     numerator = influence - influence.mean(axis=1, keepdims=True) - deviations.sum(axis=1, keepdims=True) * estimate
     return np.asarray(answers.shares[:, None] * numerator / total)
@@ -361,14 +361,14 @@ def _clip_shares(deviations: Floats) -> Floats:
     return np.asarray(np.clip(deviations, -1 / values, 1 - 1 / values))
 
 
-def _remove_bias(samples: Floats, estimate: Floats, values: int) -> Floats:
+def _remove_bias(samples: Floats, estimate: Floats, value_count: int) -> Floats:
     """Subtract the upward bias from drawn distances (`samples`) twice: the estimate that they surround has it as well.
 
     With two values, the samples are returned unchanged: each is the size of a single signed difference, and they reach
     0 if there is no difference. With more values, noise in any direction increases a distance, so that samples would
     not reach 0 if the effect is 0.
     """
-    if values <= 2:
+    if value_count <= 2:
         return samples
     excess = max(0.0, float(samples.mean()) - float(estimate[0]))
     return np.asarray(np.maximum(0.0, samples - 2 * excess))  # 2: `estimate` is biased as much as the draws around it

@@ -47,8 +47,8 @@ def isolate(text: str) -> Markup:
 
 def table(listing: Table, *, caption: bool = True, links: Iterable[str] = ()) -> Markup:
     """Write a table; the first cell of a row is its head, and links to the row's address in `links` (if not empty)."""
-    classes = ["n" if is_numeric else None for is_numeric in listing.numeric]
-    targets = [*links] or [""] * len(listing.rows)
+    classes = ["n" if is_numeric else None for is_numeric in listing.numeric]  # n: numbers, aligned right
+    addresses = [*links] or [""] * len(listing.rows)
     heat = listing.heat or ((None,) * len(listing.columns),) * len(listing.rows)  # None: not shaded
     head = tag(
         "tr", *(tag("th", name, scope="col", class_=css) for name, css in zip(listing.columns, classes, strict=True))
@@ -56,10 +56,10 @@ def table(listing: Table, *, caption: bool = True, links: Iterable[str] = ()) ->
     body = [
         tag(
             "tr",
-            tag("th", tag("a", row[0], href=target) if target else row[0], scope="row"),
+            tag("th", tag("a", row[0], href=address) if address else row[0], scope="row"),
             *map(_draw_cell, row[1:], classes[1:], shares[1:]),
         )
-        for row, target, shares in zip(listing.rows, targets, heat, strict=True)
+        for row, address, shares in zip(listing.rows, addresses, heat, strict=True)
     ]
     return tag(
         "div",

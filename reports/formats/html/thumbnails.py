@@ -38,10 +38,10 @@ def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Marku
 
     `thumbnail_urls` holds ``data:`` addresses by digest; a picture with any other address is not shown.
     """
-    squares = [chart for chart in component.pictures if isinstance(chart, Squares)]
+    square_charts = [chart for chart in component.pictures if isinstance(chart, Squares)]
     total = 0
     images_by_term: list[tuple[str, list[Markup]]] = []
-    for term, cases in chain.from_iterable(chart.cases for chart in squares):
+    for term, cases in chain.from_iterable(chart.cases for chart in square_charts):
         pictures = [case for case in cases if case.image]
         total += len(pictures)
         images = [
@@ -54,7 +54,7 @@ def thumbnails(component: Component, thumbnail_urls: Mapping[str, str]) -> Marku
         return None
     count = sum(len(images) for _, images in images_by_term)
     entries = (tag("div", tag("dt", isolate(term)), tag("dd", *images)) for term, images in images_by_term if images)
-    legend = "; ".join(f"filled is {chart.filled}, empty {chart.hollow}" for chart in squares if chart.cases)
+    legend = "; ".join(f"filled is {chart.filled}, empty {chart.hollow}" for chart in square_charts if chart.cases)
     caption = f"{count} of {total} pictures are shown, each beside the square of its answer: {legend}."
     return join(
         tag("h4", "Pictures"),

@@ -232,6 +232,7 @@ def within_strata(
     least: int,
     max_strata: int,
     kinds: int = 1,
+    typical: str = "",
 ) -> tuple[HiddenEffect, ...]:
     """Draw the difference of each pair of groups in each large stratum; the strata of a pair are fitted jointly.
 
@@ -239,7 +240,8 @@ def within_strata(
     `scale` is the prior's scale of the spread between strata, in the unit of the outcome. A large stratum is one
     of the `max_strata` largest, and has at least `least` people of both groups. Pairs of groups without two such strata
     are left out. An insignificant difference is marked as a mere upper bound; the test allows for all differences of
-    as many `kinds` of people as are compared, of which `sample` is one.
+    as many `kinds` of people as are compared, of which `sample` is one. If `typical` is given, the strata of a pair
+    give a single effect of that name: the root of the mean square of their differences.
     """
     stratum_sizes = np.bincount(strata, sample.people, len(names))
     means: dict[int, Floats] = {}  # draws of the groups' means, by stratum
@@ -268,8 +270,14 @@ def within_strata(
         (a, b, shared_strata), gaps = pairs[index], gaps_by_pair[index]
         estimates, errors = gaps.mean(axis=0), gaps.std(axis=0)
         fitted = varying_effect(estimates, errors**2, scale, rng).strata
+        are_significant = np.abs(estimates) > critical * errors
+        if typical:
+            size = np.sqrt((fitted**2).mean(axis=1))
+            name = f"{typical}, {labels[a]} to {labels[b]}"
+            effects.append(HiddenEffect("stratum", name, size, bound=not are_significant.any()))
+            continue
         for stratum_index, stratum in enumerate(shared_strata):
-            is_significant = abs(estimates[stratum_index]) > critical * errors[stratum_index]
+            is_significant = are_significant[stratum_index]
             name = f"{names[stratum]}, {labels[a]} to {labels[b]}"
             effects.append(HiddenEffect("stratum", name, np.abs(fitted[:, stratum_index]), bound=not is_significant))
     return tuple(effects)

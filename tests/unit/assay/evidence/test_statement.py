@@ -68,7 +68,7 @@ def test_the_in_toto_statement_about_a_rating_contains_its_main_fields_and_its_d
         {"reply": {"text": "we disagree"}},
     ],
 )
-def test_withdrawal_visibility_and_reply_do_not_change_the_statements_about_a_rating(today):
+def test_signed_statements_stay_equal_if_a_rating_is_withdrawn_published_or_replied_to(today):
     assert statement.statements(read_rating(DOCUMENT | today)) == statement.statements(read_rating(DOCUMENT))
     assert sealed_part(DOCUMENT | today) == sealed_part(DOCUMENT)
 

@@ -83,7 +83,7 @@ def test_no_worst_letter_but_bs_is_declared_if_the_letter_of_a_rating_is_withhel
     assert worst_of([cell("BS", 0.999), undeclared]).declared
 
 
-def test_the_worst_letter_is_declared_bs_only_if_ratings_whose_letter_is_not_withheld_suffice_for_it():
+def test_a_joint_bs_is_declared_only_if_the_ratings_with_a_letter_that_is_not_withheld_are_enough_for_it():
     withheld = replace(cell("BS", 0.999, declared=False), reasons=(LOST,))
     assert not worst_of([withheld, cell("UCS", 0.999)]).declared
     assert worst_of([withheld, cell("BS", 0.999)]).declared

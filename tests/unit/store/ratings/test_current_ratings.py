@@ -141,7 +141,7 @@ def test_a_search_finds_parts_of_names_and_addresses_beyond_the_newest_ratings(d
     assert found(database, "heron", kind="classifier") == found(database, "heron", attribute="age") == []
 
 
-def test_a_search_finds_an_older_rating_with_another_letter(database, many, published):
+def test_a_search_by_name_and_letter_finds_a_services_older_rating_with_that_letter(database, many, published):
     newer = published(tenant="default", visibility="public", target=target(2), letter="BS")
     for number in range(5, 8):
         published(tenant="default", visibility="public", target=target(number))

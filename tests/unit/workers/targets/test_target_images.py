@@ -419,7 +419,7 @@ def test_generated_image_can_be_sent_to_another_service(draw, ask):
     assert base64.b64decode(heard.json["inputs"]) == drawn("green")
 
 
-def test_two_requests_for_an_image_may_get_the_same_image(draw):
+def test_an_equal_second_image_from_the_service_that_draws_is_accepted(draw):
     assert draw(painted(IMAGE))[0] == draw(painted(IMAGE))[0]
 
 

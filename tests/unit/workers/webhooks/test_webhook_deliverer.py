@@ -557,7 +557,7 @@ def test_callbacks_of_cancelled_jobs_send_only_a_challenge_to_an_unconfirmed_hos
     assert len(there.heard) == delivery_attempt.CHALLENGE_ATTEMPTS
 
 
-def test_a_tenant_can_challenge_a_limited_number_of_hosts_that_do_not_answer(
+def test_callback_challenges_of_a_tenant_reach_a_limited_number_of_hosts_that_leave_them_unanswered(
     database, receiver, cancelled, deliverer, monkeypatch
 ):
     monkeypatch.setattr(delivery_attempt, "SCHEDULE_S", (0,) * 10)

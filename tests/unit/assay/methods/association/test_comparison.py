@@ -167,7 +167,7 @@ def test_ratings_with_different_words_are_refused_and_the_words_are_named(stereo
     assert "human" not in said
 
 
-def test_ratings_with_a_different_prior_or_residual_are_not_compared(stereotyped):
+def test_ratings_whose_requests_choose_different_priors_or_residual_models_are_not_compared(stereotyped):
     for name, value in (("prior", "weak"), ("residual", "shared")):
         other = stereotyped | {"experiment": stereotyped["experiment"] | {name: value}}
         with pytest.raises(NotComparable, match=f"the {name} is .* in one rating and '{value}' in the other"):

@@ -45,7 +45,7 @@ def test_an_integer_too_large_for_a_float_makes_its_column_one_of_categories():
 
 
 @pytest.mark.parametrize("values", [(1, "1"), (True, "True"), (None, "None"), (2.5, "2.5"), (1, 1.0), ("m",), ()])
-def test_values_of_records_with_the_same_name_are_refused(values):
+def test_an_attribute_column_of_records_may_not_have_two_values_with_equal_names(values):
     with pytest.raises(SpecificationError) as refused:
         RecordProfiles("sex", values, ({"sex": 1}, {"sex": "1"}))
     assert refused.value.field == "records.values"
