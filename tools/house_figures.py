@@ -37,7 +37,7 @@ LIMITS: Mapping[str, float] = {
     "import circles": 0,
     "files passed by a plain POST": 34,
     "files passed by a round-trip job": 78,
-    "lines of hand-written Python": 104_100,
+    "lines of hand-written Python": 104_120,
     "median lines of a module": 120,
     "90th percentile of lines": 290,
     "longest module": 500,
