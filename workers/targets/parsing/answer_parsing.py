@@ -190,7 +190,8 @@ def _class_of(answer: Any, labels: Sequence[str]) -> tuple[str | None, JsonObjec
         case {"labels": list(names), "scores": list(scores)} if len(names) == len(scores):
             return None, _scores_by_label(list(zip(names, scores, strict=True)))
         case {"label": label, "score": score} if len(answer) == len(labels) == 2 and label is not None:
-            return (name := _label_of(label, labels)), {name: score}
+            name = _label_of(label, labels)
+            return name, {name: score}
         case {"label": label, **other_members} if other_members.keys() <= {"score", "scores"}:
             scores = other_members.get("scores")
             label = None if label is None else _label_of(label, labels)

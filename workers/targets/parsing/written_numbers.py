@@ -81,8 +81,9 @@ def units_in(text: str) -> Units:
     for kind, patterns in read_table("answers")["units"].items():
         units = [unit for unit in patterns if re.search(f"(?i){_UNIT.format(unit)}", text)]
         asked_units = [unit for unit in units if re.search(_ASKED + _UNIT.format(unit), text)]
-        if units:  # without a clear unit, an empty pattern
-            (units_of_kind[kind],) = units if len(units) == 1 else asked_units if len(asked_units) == 1 else [""]
+        if units:
+            candidates = units if len(units) == 1 else asked_units
+            units_of_kind[kind] = candidates[0] if len(candidates) == 1 else ""  # empty without a clear unit
     return units_of_kind
 
 
