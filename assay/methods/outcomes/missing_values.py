@@ -63,7 +63,7 @@ class MissingValues:
 
     @cached_property
     def _proved(self) -> list[Mask]:
-        """Whether people have each true outcome; empty if these are not known."""
+        """For each true outcome (1 and 0), whether each cell's people have it; empty for a file without a truth."""
         return [] if self.task.truth is None else [self.task.truth == truth for truth, _ in TRUTH_CLASSES]
 
     @property
