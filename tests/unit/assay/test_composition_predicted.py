@@ -173,7 +173,7 @@ def test_invalid_matrix_counts_are_refused(counts):
 
 
 def test_a_prediction_is_refused_for_a_service_that_returns_other_values_than_it_is_sent():
-    with pytest.raises(SpecificationError, match="returns the values that it is sent"):
+    with pytest.raises(SpecificationError, match="answers have the values of the attribute can be in a chain"):
         replace(measured(FAITHFUL), outputs=("el", "la", "neutral"))
 
 

@@ -79,7 +79,7 @@ def test_a_word_in_several_word_lists_of_the_association_method_is_listed_once_a
         ({"protected": {"women": (), "men": ("he",)}}, "protected.women", "has no words"),
         ({"protected": {"women": ("she", "she"), "men": ("he",)}}, "protected.women", "'she' twice"),
         ({"protected": {"women": ("they",), "men": ("they",)}}, "protected", "'they' belongs to two groups"),
-        ({"human": (), "neutral": ()}, "neutral", "control words are needed"),
+        ({"human": (), "neutral": ()}, "neutral", "control words are missing"),
         ({"human": ("walk", "walk")}, "human", "'walk' twice"),
     ],
 )
