@@ -259,20 +259,19 @@ def test_half_a_percent_of_people_with_unknown_group_or_stratum_do_not_prevent_a
         assert (rating.letter, rating.declared) == (letter, True)
 
 
-def test_exchanging_group_names_does_not_change_how_far_people_of_unknown_group_could_move_effects(monkeypatch):
-    changes = []
-    lost_changes = MissingValues.changes
+def lost_changes(method):
+    """Return how much the missing values could change the effects, all groups being compared."""
+    task = method.task()
+    (grouping,), (output,) = task.groupings, task.outputs
+    return MissingValues(task, output, grouping, grouping.codes < 0, outcome_range=1.0).changes()
 
-    def record(missing_values):
-        changes.append(lost_changes(missing_values))
-        return changes[-1]
 
-    monkeypatch.setattr(MissingValues, "changes", record)
+def test_exchanging_group_names_does_not_change_how_far_people_of_unknown_group_could_move_effects():
     file = file_with_blanks("sex", hired_women, 0.1, lambda *_: 0.5)
     exchanged = {**file, "sex": [{"F": "M", "M": "F", "": ""}[sex] for sex in file["sex"]]}
-    for columns in (file, exchanged):
-        rated(Outcomes(**BY_JOB, truth="suitable", table=counted(columns)))
-    first, second = changes
+    first, second = (
+        lost_changes(Outcomes(**BY_JOB, truth="suitable", table=counted(columns))) for columns in (file, exchanged)
+    )
     for name in ("step_1", "step_2", "stratum"):
         assert getattr(first, name) > 0
         assert getattr(first, name) == pytest.approx(getattr(second, name))
@@ -588,14 +587,12 @@ def test_a_file_that_is_even_by_truth_and_stratum_still_gets_ucs():
     assert (rating.letter, rating.declared) == (Letter.UCS, True)
 
 
-def test_unknown_truths_of_one_stratum_count_in_the_worst_case_within_it(monkeypatch):
+def test_unknown_truths_of_one_stratum_count_in_the_worst_case_within_it():
     columns = even_people(20_000, jobs="AAAAAAAAB")
     stayed = ["" if job == "B" and row % 8 == 0 else truth
               for row, (job, truth) in enumerate(zip(columns["job"], columns["stayed"], strict=True))]  # fmt: skip
-    results, lost_changes = [], MissingValues.changes
-    monkeypatch.setattr(MissingValues, "changes", lambda missing: results.append(lost_changes(missing)) or results[-1])
-    rated(Outcomes(**BY_STAYED, strata=("job",), table=counted({**columns, "stayed": stayed})))
-    assert results[0].stratum > 4 * results[0].step_1 > 0  # an eighth of B is unknown, but a seventieth of everybody
+    changes = lost_changes(Outcomes(**BY_STAYED, strata=("job",), table=counted({**columns, "stayed": stayed})))
+    assert changes.stratum > 4 * changes.step_1 > 0  # an eighth of B is unknown, but a seventieth of everybody
 
 
 def test_a_file_whose_rows_are_all_repeated_says_so_and_any_other_file_does_not():
