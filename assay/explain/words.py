@@ -75,7 +75,9 @@ TOO_FEW, TOO_FEW_CODE = "too few to judge", "too-few-to-judge"
 MESSAGES: Mapping[str, str] = {
     "not-enough-evidence": (
         "{where:where}the evidence is not enough to declare a letter"
-        "[: {leaning} leads with {probability:chance}, and {confidence:level} is required"
+        "[: {leaning} leads because one of many effects may exceed its limit, whichever it is ({unlocated:chance}); by "
+        "a named effect it has {probability:chance}, and {confidence:level} is required"
+        "|: {leaning} leads with {probability:chance}, and {confidence:level} is required"
         "|: {leaning} leads with {probability:chance}|: {leaning} leads]."
         "[ What follows speaks for {leaning} and is not certain.]"
     ),

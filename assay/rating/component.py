@@ -390,6 +390,8 @@ class Measurement(Generic[D]):
             "confidence": self.tolerance.confidence,
             "more_probes": extra_probes,
         }
+        if letter is Letter.BS and probabilities.unlocated > probabilities.BS:
+            facts["unlocated"] = probabilities.unlocated
         return Reason("not-enough-evidence", {**self.facts, **facts}, self.name)
 
 

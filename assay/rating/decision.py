@@ -85,7 +85,7 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
 METHODOLOGY_VERSION = "1.3.0"
 """Version of the methodology; it changes if the same recorded evidence can get a different letter."""
 
-METHODOLOGY_DIGEST = "sha256:c80cc9f854ed051482a1ce044f4d24375b88a20bdc857263412250cf0bd89146"
+METHODOLOGY_DIGEST = "sha256:8cf8713dbf3b7d7f629dc5c7f166e1cca90a2b66bd7ddc4e92c0266f2f6910c7"
 """Digest of ``assay/rating/methodology/<METHODOLOGY_VERSION>.md``; a test compares them."""
 
 
@@ -131,7 +131,7 @@ def letter_probabilities(
 WITHHELD = frozenset(
     {
         *("letter-depends-on-what-was-lost", "letter-depends-on-scale", "letter-depends-on-threshold"),  # of components
-        *("letter-covers-too-few", "may-be-chance"),
+        *("letter-covers-too-few", "levels-too-far-apart", "may-be-chance"),
         *("component-unmeasured", "no-component-declared"),  # of ratings
     }
 )

@@ -29,6 +29,15 @@ MOST_LAPSES = 0.5
 LEVELS_AT_ONCE = 64
 """Number of levels whose likelihood is computed for all grid cells at once, which limits the memory."""
 
+STEEP = 0.025
+"""Quantile of log sigma at which a curve counts as being as steep as its choices allow."""
+
+SIGMAS = 200
+"""Number of values of log sigma of which `shared_steepness` is one."""
+
+FLAT = 10
+"""Minimum width of the posterior of a point of equality whose place between two levels is unknown, in sigmas."""
+
 NEGLIGIBLE = 1e-5
 """Probability that is cut off at each end of a marginal posterior when the grid is narrowed."""
 
@@ -61,6 +70,43 @@ class PsychometricFit:
     def point(self) -> Margin:
         """Marginal posterior of the point of subjective equality."""
         return Margin(self._grid.edges[0], self._grid.margin(0))
+
+    @property
+    def log_sigma_range(self) -> Range:
+        """Lowest and highest log sigma with more than a negligible posterior."""
+        return float(self._grid.edges[1][0]), float(self._grid.edges[1][-1])
+
+    def log_likelihood_of_sigma(self, log_sigma: Floats) -> Floats:
+        """Return the log-likelihood of values of log sigma, up to a constant; other parameters are integrated out."""
+        density = np.maximum(self._grid.margin(1), NEGLIGIBLE) / np.diff(self._grid.edges[1])
+        negligible = math.log(NEGLIGIBLE)  # outside the grid
+        return np.interp(log_sigma, self._grid.middles(1), np.log(density), left=negligible, right=negligible)
+
+    def points_at_ends(self, log_sigma: float) -> tuple[Margin, Margin]:
+        """Return the point of equality in the lowest and in the highest tenth of where a curve this steep can change.
+
+        If that is a small part of the distance between two levels, both results are `point`.
+        """
+        sigma_index = int(np.abs(self._grid.middles(1) - log_sigma).argmin())
+        mass, edges = self._grid.mass[:, sigma_index].sum(axis=1), self._grid.edges[0]
+        cumulative = np.cumsum(mass) / mass.sum()
+        low, high = np.interp([0.025, 0.975], cumulative, edges[1:])
+        if math.exp(log_sigma) > (high - low) / FLAT:
+            return self.point, self.point
+        low_end, high_end = (np.where(end, mass, 0.0) for end in (cumulative <= cumulative[0] + 0.1, cumulative >= 0.9))
+        return Margin(edges, low_end / low_end.sum()), Margin(edges, high_end / high_end.sum())
+
+
+def shared_steepness(fits: Sequence[PsychometricFit]) -> float:
+    """Return log sigma of the steepest curve that the choices of one observer about all words allow.
+
+    All words share sigma here, so that words whose choices change between two levels by chance do not make it small.
+    """
+    limits = [fit.log_sigma_range for fit in fits]
+    log_sigma = np.linspace(min(low for low, _ in limits), max(high for _, high in limits), SIGMAS)
+    log_mass = np.sum([fit.log_likelihood_of_sigma(log_sigma) for fit in fits], axis=0)
+    cumulative = np.cumsum(np.exp(log_mass - log_mass.max()))
+    return float(log_sigma[np.searchsorted(cumulative / cumulative[-1], STEEP)])
 
 
 def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> PsychometricFit:

@@ -19,6 +19,7 @@ from assay.methods.forced_choice.detail import (
     WordDocument,
 )
 from assay.methods.forced_choice.effects import ChoiceEffects, choice_effects, trial_effects
+from assay.methods.forced_choice.psychometric_fit import PsychometricFit, shared_steepness
 from assay.methods.shared.answers.tally import Tally
 from assay.methods.shared.answers.vectors import MIN_USABLE_SHARE, Vectors, count_losses, cover, coverage_reasons
 from assay.methods.shared.detail import Coverage, Sides
@@ -243,15 +244,42 @@ def judge_choices(
     if low_coverage := coverage_reasons({name: group for name, group in coverage.items() if group.words}, words.name):
         return measurement.give_up(*low_coverage)
     try:
-        points = [judgements.fits[word].point for word in (*concepts, *controls)]
+        fits = [judgements.fits[word] for word in (*concepts, *controls)]
         sides = _side_indices(words, concepts) if strata else ()
-        effects = trial_effects(points, len(concepts), rng, least=MIN_WORDS, sides=sides)
+        effects = trial_effects([fit.point for fit in fits], len(concepts), rng, least=MIN_WORDS, sides=sides)
     except EvidenceError as error:
         return measurement.impossible(error)
     detail = _add_correlations(measurement.detail, table, effects, rng)
     measurement.detail = replace(detail, estimand="words like these")
     concept_points = np.array([judgements.fits[word].pse.estimate for word in concepts])
-    return _conclude(measurement, words, concepts, controls, concept_points, effects, tally.by_group)
+    component = _conclude(measurement, words, concepts, controls, concept_points, effects, tally.by_group)
+    return _withhold_between_levels(component, fits, len(concepts), tolerance, rng, sides)
+
+
+def _withhold_between_levels(
+    component: Component,
+    fits: Sequence[PsychometricFit],
+    concept_count: int,
+    tolerance: Tolerance,
+    rng: np.random.Generator,
+    sides: Sequence[Integers],
+) -> Component:
+    """Withhold the letter if it depends on where the points of subjective equality lie between two levels.
+
+    The `fits` are of the concepts, then of the controls. If an observer changes its choice between two levels, at
+    neither of which it wavers, then the letter must hold wherever between them the points of all words lie.
+    """
+    if not component.declared or component.letter is None:
+        return component
+    steepest = shared_steepness(fits)
+    for points in zip(
+        *(fit.points_at_ends(steepest) for fit in fits), strict=True
+    ):  # all at the low end, then at the high end
+        effects = trial_effects(points, concept_count, rng, least=MIN_WORDS, sides=sides)
+        if not tolerance.declares(effects.evidence(), component.letter):
+            reason = Reason("levels-too-far-apart", {}, component.name)
+            return replace(component, declared=False, reasons=(reason, *component.reasons))
+    return component
 
 
 # ---------------------------------------------------------------------------- shared by vectors and choices

@@ -10,6 +10,10 @@ REASONS: Mapping[str, str] = {
         "{where:where}even neutral control words take a side[, that of {side:value}]"
         "[: on average they are at an estimated {mean:effect}, where 0.50 takes none]."
     ),
+    "levels-too-far-apart": (
+        "{where:where}the choices change between two levels, and the letter depends on where between them they change; "
+        "trials at levels between these would show it."
+    ),
     "choices-follow-words": (
         "{where:where}neutral control words take no side, but concepts do"
         "[, from {most_first:value} (nearest to {first}) to {most_second:value} (nearest to {second})]"

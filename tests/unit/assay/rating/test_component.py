@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from assay.document import Absent, ComponentDocument, as_json
 from assay.errors import TooFewObservations, ZeroVariance
-from assay.model import Evidence, Interval, Letter, Reason
+from assay.explain import Vocabulary, explain
+from assay.methods import METHODS
+from assay.model import Evidence, HiddenEffect, Interval, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, probes_to_settle, result_or_why, shrinking
 
 TOLERANCE = Tolerance(delta=0.1, confidence=0.95, others={"0.05": 0.05, "0.2": 0.2})
@@ -75,6 +79,19 @@ def test_an_undeclared_letter_states_how_many_probes_would_settle_it():
     assert facts["leaning"] == "DSBS"
     assert facts["more_probes"] == as_json(component.detail)["settle"]["more_probes"] == 200 * 3
     assert facts["probability"] == pytest.approx(component.probabilities.DSBS)
+
+
+def test_a_leading_bs_that_no_single_effect_shows_states_the_probability_that_any_effect_exceeds_its_limit():
+    rng = np.random.default_rng(3)
+    hidden = tuple(HiddenEffect("stratum", f"name {n}", np.abs(rng.normal(0.06, 0.02, 4000))) for n in range(40))
+    component = concluded(replace(about(0.02, 0.02), hidden=hidden))
+    assert (component.letter, component.declared) == (Letter.BS, False)
+    assert component.probabilities.unlocated > component.probabilities.BS
+    facts = component.reasons[0].facts
+    assert facts["unlocated"] == pytest.approx(component.probabilities.unlocated)
+    sentence = explain(component.reasons[0], Vocabulary.of(METHODS[0]))
+    assert "whichever it is" in sentence
+    assert f"{facts['unlocated']:.0%}".replace("%", " %") in sentence
 
 
 def test_a_method_can_supply_its_own_draws_for_estimating_how_many_probes_settle_a_letter():

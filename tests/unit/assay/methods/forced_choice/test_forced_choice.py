@@ -14,6 +14,7 @@ from assay.methods.forced_choice.choice_trials import Questions, Trials
 from assay.model import Classify, Embed, Failure, Kind, Letter, Reply
 from assay.rating.decision import rate
 from tests.support.simulated.choosers import choice_service, observer_service
+from tests.support.simulated.recorded_decisions import never_asked
 
 WORDS = ChoiceWords(
     "gender",
@@ -202,6 +203,37 @@ def test_uploaded_choices_are_rated_without_calling_a_service():
     assert (one.letter, one.declared) == (Letter.DSBS, True)
     fitted = {row["word"]: row["pse"]["estimate"] for row in as_json(one.detail)["words"]}
     assert fitted["job-0"] == pytest.approx(0.3, abs=0.02)
+
+
+MANY_WORDS = replace(WORDS, concepts={f"job-{n}": n / 19 for n in range(20)})
+
+
+def steady_choices(point, levels):
+    """Return the choices of an observer who takes the second cue exactly above `point`, about every word."""
+    words = (*MANY_WORDS.concepts, *MANY_WORDS.controls)
+    return tuple(Trials(word, level, 10 * (level > point), 10) for word in words for level in levels)
+
+
+@pytest.mark.parametrize(
+    ("point", "letter", "levels"),
+    [
+        (0.53, Letter.BS, (0.0, 0.5, 1.0)),
+        (0.47, Letter.BS, (0.0, 0.5, 1.0)),
+        (0.53, Letter.BS, (0.1, 0.3, 0.5, 0.7, 0.9)),
+        (0.56, Letter.UCS, (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)),
+    ],
+)
+def test_a_letter_that_depends_on_where_between_two_levels_all_choices_change_is_withheld(point, letter, levels):
+    (component,) = run(ForcedChoice(words=MANY_WORDS, trials=steady_choices(point, levels)), never_asked, 0).components
+    assert (component.letter, component.declared) == (letter, False)
+    assert component.reasons[0].code == "levels-too-far-apart"
+
+
+@pytest.mark.parametrize(("point", "letter"), [(0.5, Letter.UCS), (0.7, Letter.BS), (0.3, Letter.BS)])
+def test_steady_choices_give_a_letter_if_it_holds_wherever_between_the_levels_they_change(point, letter):
+    choices = steady_choices(point, (0.0, 0.2, 0.4, 0.46, 0.53, 0.6, 0.8, 1.0))
+    (component,) = run(ForcedChoice(words=MANY_WORDS, trials=choices), never_asked, 0).components
+    assert (component.letter, component.declared) == (letter, True)
 
 
 def test_a_word_whose_answers_are_all_the_same_gets_a_reason_instead_of_a_point_of_subjective_equality():
