@@ -32,7 +32,7 @@ class Bounded:
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __init_subclass__(cls, **options: object) -> None:
-        """Add the inherited fields to the docstring, because forms, commands and the API describe fields with it."""
+        """Add inherited fields to the docstring (of numpydoc): forms, commands and the API describe fields with it."""
         super().__init_subclass__(**options)
         summary, _, own_parameters = cleandoc(cls.__doc__ or "").partition(_PARAMETERS)
         _, _, base_parameters = cleandoc(cls.__base__.__doc__ or "").partition(_PARAMETERS)

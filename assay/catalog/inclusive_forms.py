@@ -129,7 +129,7 @@ class InclusiveForms:
             return True
         if not marks:
             return False
-        (_, end, value), *other_marks = marks
+        (_, end, value), *other_marks = marks  # `end` and `value` are of the first mark
         for begin, other_end, other_value in other_marks:
             if other_value == value or begin - end > LONGEST_BETWEEN or _NEGATED.search(text[end:begin]):
                 continue

@@ -92,10 +92,10 @@ class StereotypeWords(TermLists):
     kind: ClassVar[str] = "stereotype"
 
     def __post_init__(self) -> None:
-        """Normalise the terms; raise if a word occurs twice, if all terms are neutral, or if a frame is invalid."""
+        """Normalise the terms; raise if a word occurs twice, all terms are neutral, or a frame (sentence) is wrong."""
         super().__post_init__()
         object.__setattr__(self, "pairs", tuple((spelt(first), spelt(second)) for first, second in self.pairs))
-        for field in ("first_terms", "second_terms", "neutral", "telling"):
+        for field in ("first_terms", "second_terms", "neutral", "telling"):  # telling: other words that show the group
             object.__setattr__(self, field, tuple(map(spelt, getattr(self, field))))
         group_terms = tuple(term for pair in self.pairs for term in pair)
         refuse_shared({"pairs": group_terms, **self.lists, "telling": self.telling})

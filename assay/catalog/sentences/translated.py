@@ -65,7 +65,7 @@ def translated_mentions(
 
 def translated_decision(name: str, language: str, field: str) -> Mapping[str, Any]:
     """Return the texts of a decision in a language; raise `SpecificationError` about `field` if it has none."""
-    table = sentence_table(language, field.replace("decision.name", "decision.language"))  # the field of an error
+    table = sentence_table(language, field.replace("decision.name", "decision.language"))  # field that its error names
     if name not in table["decisions"]:
         options = ", ".join(table["decisions"])
         raise SpecificationError(f"the decision {name} has no texts in {language}; those that have: {options}", field)

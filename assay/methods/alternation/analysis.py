@@ -52,11 +52,11 @@ LABELS_CHANGED, USUAL_LIMIT = 0.1, 0.25
 def judge_answers(task: JudgingTask, tolerance: Tolerance, rng: np.random.Generator) -> list[Component]:
     """Return a component for each output, a number or a label's score; a single component if none can be judged."""
     answers = task.answers
-    answers.complete_top_labels()
+    answers.complete_top_labels()  # adds the other score to an answer with one of two labels
     task.repeated_answers.complete_top_labels()
     complete_indices = task.complete_indices
     labels = (None,) if answers.numbers else _judged_labels(answers, task.rules.labels)  # numbers have no label
-    outputs = [(label or "output", label, task) for label in labels]
+    outputs = [(label or "output", label, task) for label in labels]  # name, label, and what to judge
     detail = _common_detail(answers, complete_indices, task.not_within)
     if not outputs or too_few(answers, len(complete_indices)):
         measurement = Measurement("output", answers.counts, tolerance, detail)
@@ -152,7 +152,7 @@ class _Output:
         pair_rng, gap_rng, detail_rng = rng.spawn(3)
         try:
             profiles = Profiles(self.table, task.answers.values, task.clusters, task.rules.max_draw_weights)
-            gaps_by_pair = paired_draws(profiles, pair_rng, self.draws)
+            gaps_by_pair = paired_draws(profiles, pair_rng, self.draws)  # differences between two values
             step_1_gaps = np.stack([*gaps_by_pair.values()], axis=1)
             gaps = {"step_1": step_1_gaps, "step_2": self._draw_group_gaps(profiles, gap_rng)}
             tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, deviation=profiles.scale))
@@ -256,7 +256,7 @@ class _Output:
         *,
         maybe_noise: bool,
     ) -> tuple[HiddenEffect, ...]:
-        """Draw the effects that the mean of all texts or records can hide; `maybe_noise`: the mean may be chance."""
+        """Draw effects that the mean of all profiles can hide, as within strata; `maybe_noise`: it may be chance."""
         complete_indices = np.array(self.task.complete_indices)
         families = {family: strata[complete_indices] for family, strata in self.task.families.items()}
         rules = self.task.rules

@@ -64,7 +64,7 @@ def predictive_check(
 
 
 def _check_density(posterior: Posterior, name: str, by_word: Mapping[str, Floats], grid: Floats) -> DensityDocument:
-    """Return a connection's density, observed and predicted, and shares of distances (`by_word`) in the intervals."""
+    """Return a connection's observed and predicted density, and shares of its distances (`by_word`) in intervals."""
     connection_draws = posterior.draws_of(name)
     y = np.concatenate(list(by_word.values()))
     mean_draws = {word: posterior.cell(name, word) for word in by_word}
@@ -104,7 +104,7 @@ def _density(grid: Floats, centres: Floats, spreads: Floats) -> Floats:
 
 
 def _group_distances(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> dict[str, dict[str, Floats]]:
-    """Group distances by connection, and within it by protected word."""
+    """Group distances by connection (kind of attribute word), and within it by protected word."""
     rows: dict[str, dict[str, list[float]]] = {}
     for value, name, word in zip(*checked_columns(distance, connection, protected), strict=True):
         rows.setdefault(name, {}).setdefault(word, []).append(value)
