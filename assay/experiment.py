@@ -243,7 +243,7 @@ class Session:
         return [probes[0] for probes in self._waiting_probes.values()]
 
     def accept(self, probe: Probe, reply: Reply) -> list[Observation]:
-        """Accept the reply to a missing probe; return the observations of all waiting probes with that question."""
+        """Accept the reply to a probe (question) of `missing`; return observations of all probes with that question."""
         probes = self._waiting_probes.pop(probe.question)
         observations = [Observation(equal_probe, reply, copied=index > 0) for index, equal_probe in enumerate(probes)]
         for observation in observations:

@@ -184,7 +184,7 @@ class PersonGrammar:
         determiner_gender = self._determiner_gender(text, words, start)
         if gender is None and start and self.phrases:
             phrase = f"{words[start - 1].text} {words[start].text}"
-            determiner_gender = _gender_by_pattern(self.phrases, phrase) or determiner_gender
+            determiner_gender = _gender_by_pattern(self.phrases, phrase) or determiner_gender  # "der Kranken"
         readings = {reading for reading in (gender, determiner_gender) if reading}
         is_paired = any(noun.paired for noun in nouns)  # with one form for men and another for women
         if len(readings) > 1:  # noun and article differ; a noun with one form means a woman: "la juez", "un ama"

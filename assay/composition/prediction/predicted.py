@@ -136,7 +136,7 @@ def _sum_hidden(
     """
     totals: dict[tuple[str, str], Floats] = {}
     limits: dict[tuple[str, str], float | None] = {}
-    for hidden in (effect for service in services for effect in service.hidden):
+    for hidden in (document for service in services for document in service.hidden):
         kind, name, effect = str(hidden.kind), str(hidden.name), hidden.effect
         if effect.estimate is None or effect.low is None or effect.high is None:
             raise SpecificationError(f"the hidden effect {hidden.name} of a link has no interval; rate the link again")

@@ -65,7 +65,7 @@ def judge_answers(task: JudgingTask, tolerance: Tolerance, rng: np.random.Genera
     if answers.contrary_labels() is not None:  # the returned labels contradict the scores: judge them as well
         requested_labels = [answers.spellings.first(name) + BY_LABEL for name in task.rules.labels]
         answers, repeated = answers.by_label(), task.repeated_answers.by_label()
-        returned_labels = _judged_labels(answers, requested_labels) or _judged_labels(answers, ())
+        returned_labels = _judged_labels(answers, requested_labels) or _judged_labels(answers, ())  # else all
         rules = replace(task.rules, labels=returned_labels)
         task = replace(task, answers=answers, repeated_answers=repeated, rules=rules, label_effects_cache={})
         outputs += [(label, label, task) for label in returned_labels]
@@ -154,7 +154,7 @@ class _Output:
             profiles = Profiles(self.table, task.answers.values, task.clusters, task.rules.max_draw_weights)
             gaps_by_pair = paired_draws(profiles, pair_rng, self.draws)  # differences between two values
             step_1_gaps = np.stack([*gaps_by_pair.values()], axis=1)
-            gaps = {"step_1": step_1_gaps, "step_2": self._draw_group_gaps(profiles, gap_rng)}
+            gaps = {"step_1": step_1_gaps, "step_2": self._draw_group_gaps(profiles, gap_rng)}  # differences
             tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, deviation=profiles.scale))
             maybe_noise = task.rules.judges_strata and may_be_chance(gaps["step_1"], level=NO_FALSE_STRATUM)
             hidden = self._draw_hidden(profiles, gaps_by_pair, tolerance, rng.spawn(1)[0], maybe_noise=maybe_noise)

@@ -174,7 +174,7 @@ class _Comparison:
         )
         if unknown_reason := self._unknown_reason():
             return measurement.give_up(unknown_reason)
-        step_1_kinds = truth_kinds if truth_kinds and task.strata is None else [everybody]
+        step_1_kinds = truth_kinds if truth_kinds and task.strata is None else [everybody]  # compared in step 1
         group_count = max(len(kind.compared) for kind in step_1_kinds)
         measurement.units = [Units("sufficiently large group", group_count, needed=2)]
         if group_count < 2:

@@ -95,7 +95,7 @@ def _add_gaps(
     for step in reached_steps(steps, grouping):
         is_known = (step.grouping.codes >= 0) & ~np.isnan(step.passed)
         samples.append(sample_of(table, step.grouping, step.passed, is_known, binary=True))
-    codes = np.flatnonzero(np.min([sample.totals for sample in samples], axis=0) > 0)
+    codes = np.flatnonzero(np.min([sample.totals for sample in samples], axis=0) > 0)  # groups that reach every step
     if len(codes) < 2:
         return document
     rates = np.stack([sample.means[codes] for sample in samples])  # shape (steps, groups)
