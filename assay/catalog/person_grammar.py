@@ -238,8 +238,8 @@ class PersonGrammar:
         """Return the gender that a sentence with an unlisted noun shows, by its ending and by the verb, or ``None``."""
         if any(word.text in self.blocked_by for word in words):
             return None
-        positions = [index for index in range(len(words)) if self._is_noun_place(words, index)]
-        genders_at = [(index, gender) for index in positions if (gender := self._ending_gender(words[index].text))]
+        noun_indices = [index for index in range(len(words)) if self._is_noun_place(words, index)]
+        genders_at = [(index, gender) for index in noun_indices if (gender := self._ending_gender(words[index].text))]
         if len({gender for _, gender in genders_at}) > 1:
             return None
         if genders_at:

@@ -215,10 +215,10 @@ def _fill_matrix(answers: Answers, matrix: Floats) -> Floats:
     return matrix_with_answers
 
 
-def _chance_of_equal(first_shares: Floats, second_shares: Floats, stages: Sequence[Floats]) -> float:
+def _chance_of_equal(first_shares: Floats, second_shares: Floats, matrices: Sequence[Floats]) -> float:
     """Return the probability that two sentences of one content get equal outputs; texts that became equal stay so."""
     joint = np.outer(first_shares, second_shares)
-    for stage in stages:
-        diagonal = np.diagonal(joint)  # pairs that are equal before this stage
-        joint = stage.T @ (joint - np.diag(diagonal)) @ stage + np.diag(diagonal @ stage)
+    for matrix in matrices:  # of each later service
+        diagonal = np.diagonal(joint)  # pairs that are equal before this service
+        joint = matrix.T @ (joint - np.diag(diagonal)) @ matrix + np.diag(diagonal @ matrix)
     return float(np.trace(joint))

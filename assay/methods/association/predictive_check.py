@@ -66,12 +66,12 @@ def predictive_check(
 def _check_density(posterior: Posterior, name: str, by_word: Mapping[str, Floats], grid: Floats) -> DensityDocument:
     """Return a connection's observed and predicted density, and shares of its distances (`by_word`) in intervals."""
     connection_draws = posterior.draws_of(name)
-    y = np.concatenate(list(by_word.values()))
+    y = np.concatenate(list(by_word.values()))  # all distances of the connection
     mean_draws = {word: posterior.cell(name, word) for word in by_word}
     counts = [_count_predicted(mean_draws[word], connection_draws.sigma, values) for word, values in by_word.items()]
     share_50, share_89 = (np.sum(counts, axis=0) / y.size).tolist()
     smoothing = _kernel_width(connection_draws, by_word)
-    stride = max(1, posterior.draws // DENSITY_DRAWS)
+    stride = max(1, posterior.draws // DENSITY_DRAWS)  # a part of the draws is enough for a density
     spread = np.hypot(connection_draws.sigma[::stride], smoothing)  # predictions are smoothed like observed distances
     densities = [
         _density(grid, mean_draws[word][::stride], spread) * (values.size / y.size) for word, values in by_word.items()

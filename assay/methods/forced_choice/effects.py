@@ -171,7 +171,7 @@ def _build_effects(
 
 
 def _draw_mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: int) -> Floats:
-    """Draw the mean point of subjective equality: for words like these or, of fewer than eight, for these alone."""
+    """Draw the mean point of subjective equality: for words like these or, if fewer than eight, these alone."""
     if len(points) >= LEAST_WORDS:
         return draw_population(points, rng, draws).mean
     mean = np.mean([point.mean for point in points])

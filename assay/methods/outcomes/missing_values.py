@@ -126,7 +126,7 @@ class MissingValues:
         # mean share of a group in its people's strata: people are only compared with others of their stratum
         own_share = (weights**2 / stratum_weights[:, None]).sum(axis=0) / group_weights
         comparable_share = np.maximum(1e-9, 1 - own_share)  # above 0, so that every group has a rate
-        unknown = self._undecided | self._no_stratum | self.no_group
+        unknown = self._undecided | self._no_stratum | self.no_group  # people whom no stratum can count
         stratum_changes = [0.0]
         for of_kind in (~self._nobody, *self._proved):  # everybody, then people with each true outcome
             may_be_of_kind, counted = of_kind | self._unproved, of_kind & is_known
@@ -134,6 +134,6 @@ class MissingValues:
             for stratum in np.argsort(-sizes, kind="stable")[:MOST_STRATA]:
                 in_stratum = strata == stratum
                 compared = in_stratum & may_be_of_kind & (of_kind | self._undecided)
-                unsure = (in_stratum | self._no_stratum) & may_be_of_kind & ~(in_stratum & of_kind)
+                unsure = (in_stratum | self._no_stratum) & may_be_of_kind & ~(in_stratum & of_kind)  # may belong
                 stratum_changes.append(self._change(compared, unsure, self._undecided, least=LEAST_PEOPLE))
         return self._change(~self._nobody, self._nobody, unknown, comparable_share), max(stratum_changes)
