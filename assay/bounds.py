@@ -34,7 +34,7 @@ class Bounded:
     def __init_subclass__(cls, **options: object) -> None:
         """Add inherited fields to the docstring (of numpydoc): forms, commands and the API describe fields with it."""
         super().__init_subclass__(**options)
-        summary, _, own_parameters = cleandoc(cls.__doc__ or "").partition(_PARAMETERS)
+        summary, _, own_parameters = cleandoc(cls.__doc__ or "").partition(_PARAMETERS)  # at the heading
         _, _, base_parameters = cleandoc(cls.__base__.__doc__ or "").partition(_PARAMETERS)
         if base_parameters:
             entries = [*_NEW_ENTRY.split(base_parameters), *_NEW_ENTRY.split(own_parameters)]

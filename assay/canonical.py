@@ -87,7 +87,7 @@ class EvidenceTree:
         """Return the head of the tree over all observations appended so far, as ``sha256:…``."""
         if not self._stack:
             return "sha256:" + hashlib.sha256(b"").hexdigest()  # of an empty tree (RFC 9162, section 2.1.1)
-        *larger_subtrees, (_, root_hash) = self._stack
+        *larger_subtrees, (_, root_hash) = self._stack  # complete subtrees, as (number of leaves, hash)
         for _, sibling_hash in reversed(larger_subtrees):  # from the smallest to the largest
             root_hash = node_hash(sibling_hash, root_hash)
         return "sha256:" + root_hash.hex()

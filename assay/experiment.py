@@ -37,11 +37,12 @@ MOST_VERSIONS = 32
 def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
     """Return how many questions of a batch share a call, if a call can carry `capacity` questions.
 
-    Versions of an item (one for each value) never share a call, unless they are more than `MOST_VERSIONS`.
+    Versions of an item (one for each value) must not share a call, unless they are more than `MOST_VERSIONS`.
     """
     version_counts = Counter(item for probe in probes for item in probe.versions_of).values()
     least_calls = 2 if any(1 < count <= MOST_VERSIONS for count in version_counts) else 1
-    return ceil(len(probes) / max(least_calls, ceil(len(probes) / capacity)))
+    calls = max(least_calls, ceil(len(probes) / capacity))
+    return ceil(len(probes) / calls)
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,7 +157,7 @@ class VisualWords(TermLists):
 
 def check_frame(frame: str, field: str) -> None:
     """Raise `SpecificationError` about `field` unless a frame has two slots: of the group, of the attribute."""
-    slots = {*re.findall(r"\{(\w+)\}", frame)}  # without a format or conversion
+    slots = {*re.findall(r"\{(\w+)\}", frame)}  # slots with a format or conversion, such as {group!r}, do not count
     if (frame.count("{"), frame.count("}"), len(SLOTS & slots), len(ATTRIBUTE_SLOTS & slots)) != (2, 2, 1, 1):
         raise SpecificationError(
             f"the frame {frame!r} must hold {{group}} or {{the_group}} once, {{attribute}} or {{an_attribute}} once, "

@@ -176,8 +176,8 @@ def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[Tran
     `MOST_COMBINATIONS` chains.
     """
     by_name = [{component.name: component for component in components} for components in ratings]
-    if by_name and all(set(services) == set(by_name[0]) for services in by_name):
-        return tuple(tuple(services[name] for services in by_name) for name in by_name[0])
+    if by_name and all(set(components) == set(by_name[0]) for components in by_name):
+        return tuple(tuple(components[name] for components in by_name) for name in by_name[0])
     ways = math.prod(map(len, ratings))
     if ways > MOST_COMBINATIONS:
         raise SpecificationError(

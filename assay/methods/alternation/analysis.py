@@ -258,7 +258,7 @@ class _Output:
     ) -> tuple[HiddenEffect, ...]:
         """Draw effects that the mean of all profiles can hide, as within strata; `maybe_noise`: it may be chance."""
         complete_indices = np.array(self.task.complete_indices)
-        families = {family: strata[complete_indices] for family, strata in self.task.families.items()}
+        families = {family: strata[complete_indices] for family, strata in self.task.families.items()}  # or columns
         rules = self.task.rules
         hidden = (
             *stratum_effects(profiles, families, tolerance.of_step_1, rng, self.draws),
@@ -431,7 +431,7 @@ class _Output:
     def _reason_for(
         self, letter: Letter, profiles: Profiles, pair: tuple[str, str], step_2: Floats, carrier: types.Carrier | None
     ) -> Reason:
-        """Return a letter's reason: the mean change between the values `pair` and, for BS, the cluster behind it."""
+        """Return a letter's reason: mean change between the values `pair` and, for BS, the cluster that carries it."""
         first_value, second_value = pair
         a, b = profiles.values.index(first_value), profiles.values.index(second_value)
         shift = float((self.table[:, b] - self.table[:, a]).mean())

@@ -51,7 +51,7 @@ def predictive_check(
     distances = _group_distances(distance, connection, protected)
     for name in distances:
         posterior.draws_of(name)  # called only for its error if the connection was not fitted
-    y = np.concatenate([values for by_word in distances.values() for values in by_word.values()])
+    y = np.concatenate([values for by_word in distances.values() for values in by_word.values()])  # all distances
     # three kernel widths beyond the data, the density is close to 0
     margin = 3 * max(_kernel_width(posterior.draws_of(name), by_word) for name, by_word in distances.items())
     grid = np.linspace(y.min() - margin, y.max() + margin, GRID_POINTS)
@@ -82,7 +82,7 @@ def _check_density(posterior: Posterior, name: str, by_word: Mapping[str, Floats
 
 def _count_predicted(means: Floats, sigmas: Floats, distances: Floats) -> tuple[int, int]:
     """Count a word's distances within its 50 % and 89 % predictive intervals, from draws of its mean and its spread."""
-    # the draws are independent, so evenly spread quantiles can replace random ones, without their noise
+    # draws are independent: evenly spread quantiles (multiples of the golden ratio) replace random, noisy ones
     predicted_values = means + sigmas * special.ndtri((np.arange(means.size) + 0.5) * GOLDEN % 1)
     limits_50, limits_89 = (hpdi(predicted_values, mass) for mass in (MASS_50, MASS_89))
     return _count_within(limits_50, distances), _count_within(limits_89, distances)

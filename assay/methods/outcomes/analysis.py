@@ -109,7 +109,7 @@ class _Means:
     def sure_gap(self, comparisons: int) -> float:
         """Return the largest lower limit of a difference between groups, adjusted (Bonferroni) for `comparisons`."""
         centre, covariance = self.means.mean(axis=0), np.cov(self.means.T)
-        variances = np.diag(covariance)[:, None] + np.diag(covariance) - 2 * covariance
+        variances = np.diag(covariance)[:, None] + np.diag(covariance) - 2 * covariance  # of the differences
         critical = float(special.ndtri(1 - (1 - NO_FALSE_STRATUM) / 2 / comparisons))  # two-sided
         return float((np.abs(centre[:, None] - centre) - critical * np.sqrt(np.maximum(variances, 0))).max())
 
@@ -238,7 +238,7 @@ class _Comparison:
         Each group needs `LEAST_PEOPLE` people of a kind. At most `MOST_GROUPS` are compared, and no excluded ones.
         """
         is_known = (self.grouping.codes >= 0) & ~np.isnan(self.output.values)
-        selections, kinds = {"": is_known}, list[_Kind]()  # masks of cells (people with equal data)
+        selections, kinds = {"": is_known}, list[_Kind]()  # by what is alike: masks of cells (people with equal data)
         if self.task.truth is not None:
             selections |= {alike: is_known & (self.task.truth == truth) for truth, alike in TRUTH_CLASSES}
         size, people = len(self.grouping.labels), self.task.table.people

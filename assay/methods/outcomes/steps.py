@@ -121,6 +121,6 @@ def _add_gaps(
         overall = drawn_interval(float(np.prod(ratios)), *products)
         smallest = int(ratios.argmin())
         p_smallest = float((separate_ratios.argmin(axis=0) == smallest).mean())
-        name = steps[smallest].name
-        gaps.append(GapDocument(group, by_step, overall, smallest=name, probability=p_smallest))
+        step_name = steps[smallest].name
+        gaps.append(GapDocument(group, by_step, overall, smallest=step_name, probability=p_smallest))
     return replace(document, reference=grouping.labels[codes[reference]], gaps=tuple(gaps))
