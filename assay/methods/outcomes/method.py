@@ -286,7 +286,8 @@ class Outcomes(Bounded, Method):
         if self.decision:
             favourable, decisions = self._read_decisions(table)
             words = f"{self.decision}: {favourable}"
-            outputs.append(Output(self.decision, decisions, decisions, words, self.delta, binary=True))
+            output = Output(self.decision, decisions, favourable=decisions, words=words, delta=self.delta, binary=True)
+            outputs.append(output)
         if not self.score:
             return outputs
         scores = table.score
@@ -296,7 +297,8 @@ class Outcomes(Bounded, Method):
         if self.threshold is not None:
             decisions = np.where(has_score, scores >= self.threshold, np.nan)
             words = f"{self.score} of {self.threshold:g} or more"
-            outputs.append(Output("decision", decisions, decisions, words, self.delta, binary=True))
+            output = Output("decision", decisions, favourable=decisions, words=words, delta=self.delta, binary=True)
+            outputs.append(output)
         known_scores, people, weights = (numbers[has_score] for numbers in (scores, table.people, table.weight_sums))
         median = quantile(known_scores, people, 0.5)
         mean = np.average(known_scores, weights=weights)
