@@ -32,9 +32,9 @@ class Bounded:
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __init_subclass__(cls, **options: object) -> None:
-        """Add the inherited fields to the docstring, because forms, commands and the API describe fields with it."""
+        """Add inherited fields to the docstring (of numpydoc): forms, commands and the API describe fields with it."""
         super().__init_subclass__(**options)
-        summary, _, own_parameters = cleandoc(cls.__doc__ or "").partition(_PARAMETERS)
+        summary, _, own_parameters = cleandoc(cls.__doc__ or "").partition(_PARAMETERS)  # at the heading
         _, _, base_parameters = cleandoc(cls.__base__.__doc__ or "").partition(_PARAMETERS)
         if base_parameters:
             entries = [*_NEW_ENTRY.split(base_parameters), *_NEW_ENTRY.split(own_parameters)]

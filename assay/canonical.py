@@ -75,9 +75,9 @@ class EvidenceTree:
         self.size = 0
 
     def append(self, observation: Mapping[str, Any]) -> None:
-        """Add one observation as the next leaf."""
+        """Add one observation as the next leaf of the Merkle tree, and join complete subtrees of one size."""
         subtree_hash, leaf_count = leaf_hash(canonical_json(observation)), 1
-        while self._stack and self._stack[-1][0] == leaf_count:  # two subtrees of one size become one
+        while self._stack and self._stack[-1][0] == leaf_count:  # as large as the subtree to its left
             _, sibling_hash = self._stack.pop()
             subtree_hash, leaf_count = node_hash(sibling_hash, subtree_hash), leaf_count * 2
         self._stack.append((leaf_count, subtree_hash))
@@ -87,7 +87,7 @@ class EvidenceTree:
         """Return the head of the tree over all observations appended so far, as ``sha256:…``."""
         if not self._stack:
             return "sha256:" + hashlib.sha256(b"").hexdigest()  # of an empty tree (RFC 9162, section 2.1.1)
-        *larger_subtrees, (_, root_hash) = self._stack
+        *larger_subtrees, (_, root_hash) = self._stack  # complete subtrees, as (number of leaves, hash)
         for _, sibling_hash in reversed(larger_subtrees):  # from the smallest to the largest
             root_hash = node_hash(sibling_hash, root_hash)
         return "sha256:" + root_hash.hex()

@@ -37,11 +37,12 @@ MOST_VERSIONS = 32
 def questions_in_a_call(probes: Sequence[Probe], capacity: int) -> int:
     """Return how many questions of a batch share a call, if a call can carry `capacity` questions.
 
-    Versions of an item (one a value) never share a call, up to `MOST_VERSIONS` of them: two calls or more are needed.
+    Versions of an item (one for each value) must not share a call, unless they are more than `MOST_VERSIONS`.
     """
-    version_counts = Counter(name for probe in probes for name in probe.versions_of).values()
+    version_counts = Counter(item for probe in probes for item in probe.versions_of).values()
     least_calls = 2 if any(1 < count <= MOST_VERSIONS for count in version_counts) else 1
-    return ceil(len(probes) / max(least_calls, ceil(len(probes) / capacity)))
+    calls = max(least_calls, ceil(len(probes) / capacity))
+    return ceil(len(probes) / calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,11 +227,11 @@ class Session:
         self, experiment: Experiment, recall: Callable[[Sequence[str]], Mapping[str, Observation]] | None = None
     ) -> None:
         self.finding: Finding | None = None
-        self.asked = self.failed = 0
+        self.asked = self.failed = 0  # distinct questions with a reply, and how many of these replies are failures
         self.sent: Counter[type[Ask]] = Counter()
         self.evidence = EvidenceTree()
         self._experiment, self._recall = experiment, recall
-        self._known_replies: OrderedDict[tuple[Ask, str], Reply] = OrderedDict()
+        self._known_replies: OrderedDict[tuple[Ask, str], Reply] = OrderedDict()  # by question, to copy them
         self._batch: Sequence[Probe] = ()
         self._observations: dict[str, Observation] = {}
         self._waiting_probes: dict[tuple[Ask, str], list[Probe]] = {}  # without a reply, by question
@@ -243,7 +244,7 @@ class Session:
         return [probes[0] for probes in self._waiting_probes.values()]
 
     def accept(self, probe: Probe, reply: Reply) -> list[Observation]:
-        """Accept the reply to a missing probe; return the observations of all waiting probes with that question."""
+        """Accept the reply to a probe (question) of `missing`; return observations of all probes with that question."""
         probes = self._waiting_probes.pop(probe.question)
         observations = [Observation(equal_probe, reply, copied=index > 0) for index, equal_probe in enumerate(probes)]
         for observation in observations:
@@ -294,7 +295,7 @@ class Session:
             self.asked += 1
             self.failed += not observation.reply.ok
             failure = observation.reply.failure
-            was_sent = failure is None or failure.code != BUDGET
+            was_sent = failure is None or failure.code != BUDGET  # not sent: the call budget was used up
             self.sent[type(observation.probe.ask)] += was_sent
         if observation.reply.ok:  # failures are not remembered, so that the same question can be asked again
             self._known_replies[observation.probe.question] = observation.reply

@@ -43,15 +43,15 @@ class ChoiceWords(Bounded):
     kind: ClassVar[str] = "choices"
 
     def __post_init__(self) -> None:
-        """Raise if a word is invalid, repeated or in two lists, both cues of a pair are equal, or a share is wrong."""
+        """Raise if a word is invalid, repeated or in two lists, a pair has equal cues, or a share is not in [0, 1]."""
         super().__post_init__()
         cues = [cue for pair in self.cues for cue in pair]
         check_words("cues", cues, unique=False)  # several pairs may share a word
         check_words("concepts", tuple(self.concepts))
         check_words("controls", self.controls)
-        for index, (first, second) in enumerate(self.cues):
-            if first == second:
-                raise SpecificationError(f"both cues are {first!r}; they must differ", f"cues.{index}")
+        for index, (first_cue, second_cue) in enumerate(self.cues):
+            if first_cue == second_cue:
+                raise SpecificationError(f"both cues are {first_cue!r}; they must differ", f"cues.{index}")
         for word, share in self.concepts.items():
             if share is not None and not 0 <= share <= 1:
                 raise OutOfBounds(f"a share must be between 0 and 1, not {share}", f"concepts.{word}")

@@ -41,7 +41,7 @@ def decisions(language: str = ENGLISH) -> tuple[str, ...]:
 
 
 def decision(name: str, field: str = "decision", language: str = ENGLISH) -> ShippedDecision:
-    """Return a decision by its name; raise an error about the request's `field` if there is none in the language."""
+    """Return a decision that models make, such as on a loan; raise an error about `field` if the language lacks it."""
     if name not in decisions():
         raise UnknownName("decision", name, decisions(), field)
     translation = {} if language == ENGLISH else translated_decision(name, language, field)

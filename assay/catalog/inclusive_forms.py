@@ -84,7 +84,7 @@ def _is_same_noun(text: str, end: int, begin: int, other_end: int) -> bool:
     """
     between = text[end:begin]
     if len(_LONG_WORD.findall(between)) > (MOST_WORDS_APART if _CLAUSE_BREAK.search(between) else MOST_WORDS_BETWEEN):
-        return False
+        return False  # too far apart; a bracket or sentence end in between allows more words
     matches = [_WORD.match(without_accents(text[start:])) for start in (end, other_end)]
     nouns = [match[1] for match in matches if match is not None]
     # the letters with which both nouns begin; what the shorter noun has beyond them is its ending
@@ -129,13 +129,13 @@ class InclusiveForms:
             return True
         if not marks:
             return False
-        (_, end, value), *other_marks = marks
+        (_, end, value), *other_marks = marks  # `end` and `value` are of the first mark
         for begin, other_end, other_value in other_marks:
             if other_value == value or begin - end > LONGEST_BETWEEN or _NEGATED.search(text[end:begin]):
                 continue
             if self._joint_pattern.fullmatch(text[end:begin]) or _is_same_noun(text, end, begin, other_end):
                 return True
-        # "la persona": the gender of the first article is the noun's and not the person's, unless other marks differ
+        # "la persona" is said of everybody, unless another mark or an apposition (", un hombre") shows the gender
         if (noun_match := self.person_pattern.match(text, end)) is None:
             return False
         has_one_value = all(other_value == value for _, _, other_value in other_marks)

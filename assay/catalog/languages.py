@@ -31,6 +31,6 @@ def check_language(code: str, field: str) -> str:
     known_languages = languages()
     tag = _LANGUAGE_TAG.fullmatch(code)
     if tag is None or tag[1].lower() not in known_languages:
-        codes = dict.fromkeys((*COMMON, *known_languages))
+        codes = dict.fromkeys((*COMMON, *known_languages))  # the most common languages first
         raise UnknownName("language", code, (f"{code} ({known_languages[code]})" for code in codes), field)
     return tag[1].lower()

@@ -134,10 +134,10 @@ class PersonGrammar:
         return self._read_unlisted(text, words)
 
     def noun_genders(self, text: str, *, listed: bool = False) -> set[str | None]:
-        """Return the genders of a listed noun in the first two words, else, if not `listed`, of the first's ending."""
+        """Return the genders of the first noun: a listed one or, unless `listed`, the first word, by its ending."""
         clause = _CLAUSE_END.split(_simplify(text), maxsplit=1)[0]
         words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(clause)]
-        start, _, nouns = next(self._find_nouns(words, None), (MOST_BEFORE, 0, ()))
+        start, _, nouns = next(self._find_nouns(words, None), (MOST_BEFORE, 0, ()))  # none: as if it came later
         if self.cases and not listed and start >= MOST_BEFORE:
             return {self._ending_gender(word.text) for word in words[:1]} - {None}
         return {noun.gender for noun in nouns} if start < MOST_BEFORE else set()
@@ -178,13 +178,13 @@ class PersonGrammar:
     def _read_noun(
         self, text: str, words: Sequence[Word], start: int, end: int, nouns: Sequence[Noun], *, spoken: bool
     ) -> str | None:
-        """Return a noun's gender by its meanings (`nouns`), article and verb, if any; `spoken`: maybe the speaker's."""
+        """Return a noun's gender by its meanings (`nouns`), article and verb; `spoken`: it may name the speaker."""
         genders = {noun.gender for noun in nouns}
         gender = genders.pop() if len(genders) == 1 else None
         determiner_gender = self._determiner_gender(text, words, start)
         if gender is None and start and self.phrases:
             phrase = f"{words[start - 1].text} {words[start].text}"
-            determiner_gender = _gender_by_pattern(self.phrases, phrase) or determiner_gender
+            determiner_gender = _gender_by_pattern(self.phrases, phrase) or determiner_gender  # "der Kranken"
         readings = {reading for reading in (gender, determiner_gender) if reading}
         is_paired = any(noun.paired for noun in nouns)  # with one form for men and another for women
         if len(readings) > 1:  # noun and article differ; a noun with one form means a woman: "la juez", "un ama"
@@ -238,20 +238,20 @@ class PersonGrammar:
         """Return the gender that a sentence with an unlisted noun shows, by its ending and by the verb, or ``None``."""
         if any(word.text in self.blocked_by for word in words):
             return None
-        positions = [index for index in range(len(words)) if self._is_noun_place(words, index)]
-        genders_at = [(index, gender) for index in positions if (gender := self._ending_gender(words[index].text))]
+        noun_indices = [index for index in range(len(words)) if self._is_noun_place(words, index)]
+        genders_at = [(index, gender) for index in noun_indices if (gender := self._ending_gender(words[index].text))]
         if len({gender for _, gender in genders_at}) > 1:
             return None
         if genders_at:
             index, gender = genders_at[0]
-            # an ending for women has a form for men beside it
+            # a noun with an ending for women also has a form for men: it is `paired`
             noun = Noun(gender if gender in GENDERS else None, person="", base=True, paired=gender == "she")
             return self._read_noun(text, words, index, index, [noun], spoken=bool(self.slots))
         genders = {gender for word in words if (gender := _gender_by_pattern(self.predicates, word.text))}
         return genders.pop() if len(genders) == 1 else None
 
     def _is_noun_place(self, words: Sequence[Word], index: int) -> bool:
-        """Return whether the word at `index` may name a person: with `slots` in the language, only after a slot."""
+        """Return whether the word at `index` may name a person; in languages with `slots` ("am"), only after a slot."""
         if self._names_field_of_work(words, index):
             return False
         if not self.slots:
@@ -280,17 +280,17 @@ class PersonGrammar:
     @cached_property
     def _nouns_by_form(self) -> Mapping[str, Sequence[Noun]]:
         """Nouns by each of their forms; for a form that is a dictionary form, only the nouns with that base form."""
-        forms: dict[str, list[Noun]] = {}
+        nouns_by_form: dict[str, list[Noun]] = {}
         for person, entries in self.people.items():
-            for entry in entries.split():
+            for entry in entries.split():  # such as "enfermero/enfermera", or "dentista" for both genders
                 male, slash, female = entry.partition("/")
                 words_with_gender = [(male, "he"), (female, "she")] if slash else [(male, None)]
                 for word, gender in words_with_gender:
                     for position, form in enumerate(self._inflect(word.replace("_", " "), gender)):
                         paired = bool(slash and male and female)
                         noun = Noun(gender, person.replace("-", " "), base=position == 0, paired=paired)
-                        forms.setdefault(_simplify(form), []).append(noun)
-        return {form: [noun for noun in nouns if noun.base] or nouns for form, nouns in forms.items()}
+                        nouns_by_form.setdefault(_simplify(form), []).append(noun)
+        return {form: [noun for noun in nouns if noun.base] or nouns for form, nouns in nouns_by_form.items()}
 
     @cached_property
     def _longest_form(self) -> int:

@@ -94,7 +94,7 @@ def exchanged_words(attribute: Attribute) -> Mapping[str, tuple[tuple[str, str],
 
     Pairs at the same position correspond: "he", "she". The slot is a grammatical form, or the position in a list.
     """
-    if attribute.parts:
+    if attribute.parts:  # the attribute is an intersection
         by_part = [exchanged_words(part) for part in attribute.parts]  # a value's name lists the values of the parts
         return {
             value.name: tuple(

@@ -146,7 +146,7 @@ def _freeze(raw: object) -> Any:
 
 
 def _fill_choices(raw: Json) -> JsonObject:
-    """Fill in the control words, and the share of women of each concept, which is known of occupations only."""
+    """Fill in a forced choice's control words, and each concept's share of women, known only of occupations."""
     concepts = raw["concepts"]
     shares: dict[str, float | None]
     if concepts == "occupations":  # stands for all occupations of the catalog whose share of women is known
@@ -161,7 +161,7 @@ def _fill_choices(raw: Json) -> JsonObject:
 
 
 def _fill_association(raw: Json) -> JsonObject:
-    """Fill in the control words, except words that a group already has."""
+    """Fill in the control words of an association, except words that a group already has."""
     group_words = {word for field in ("protected", "attributes") for words in raw[field].values() for word in words}
     controls = {
         # a field that is left out takes the shared list of its own name
@@ -172,14 +172,14 @@ def _fill_association(raw: Json) -> JsonObject:
 
 
 def _fill_stereotype(raw: Json) -> JsonObject:
-    """Fill in the neutral terms, and the frames if `raw` names a shared list of frames."""
+    """Fill in the neutral terms of a stereotype score, and the frames if `raw` names a shared list of frames."""
     table = read_table("words/stereotypes")
     frames = table["frames"][raw["frames"]] if "frames" in raw else ()
     return {**raw, "neutral": table[raw["neutral"]], "frames": frames}
 
 
 def _fill_visual(raw: Json) -> JsonObject:
-    """Fill in the neutral terms and, if `terms_of` names another specification, take the terms from its words."""
+    """Fill in a picture score's neutral terms; if `terms_of` names a specification, take the other terms from it."""
     fields = {**raw, "neutral": read_table("words/stereotypes")[raw["neutral"]]}
     if "terms_of" not in raw:
         return fields

@@ -92,10 +92,10 @@ class StereotypeWords(TermLists):
     kind: ClassVar[str] = "stereotype"
 
     def __post_init__(self) -> None:
-        """Normalise the terms; raise if a word occurs twice, if all terms are neutral, or if a frame is invalid."""
+        """Normalise the terms; raise if a word occurs twice, all terms are neutral, or a frame (sentence) is wrong."""
         super().__post_init__()
         object.__setattr__(self, "pairs", tuple((spelt(first), spelt(second)) for first, second in self.pairs))
-        for field in ("first_terms", "second_terms", "neutral", "telling"):
+        for field in ("first_terms", "second_terms", "neutral", "telling"):  # telling: other words that show the group
             object.__setattr__(self, field, tuple(map(spelt, getattr(self, field))))
         group_terms = tuple(term for pair in self.pairs for term in pair)
         refuse_shared({"pairs": group_terms, **self.lists, "telling": self.telling})
@@ -157,7 +157,7 @@ class VisualWords(TermLists):
 
 def check_frame(frame: str, field: str) -> None:
     """Raise `SpecificationError` about `field` unless a frame has two slots: of the group, of the attribute."""
-    slots = {*re.findall(r"\{(\w+)\}", frame)}  # without a format or conversion
+    slots = {*re.findall(r"\{(\w+)\}", frame)}  # slots with a format or conversion, such as {group!r}, do not count
     if (frame.count("{"), frame.count("}"), len(SLOTS & slots), len(ATTRIBUTE_SLOTS & slots)) != (2, 2, 1, 1):
         raise SpecificationError(
             f"the frame {frame!r} must hold {{group}} or {{the_group}} once, {{attribute}} or {{an_attribute}} once, "

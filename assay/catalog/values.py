@@ -161,7 +161,7 @@ class Attribute:
         return values.pop() if len(values) == 1 else self.residual
 
     def has_lost_value(self, sentence: str) -> bool:
-        """Return whether a sentence that does not name exactly one value names several, or surely none ("It is here").
+        """Return whether a sentence without a single value lost it: it names several, or surely none ("It is here").
 
         False if it may name a value in a way that is not read: by a name, or a misspelled or foreign pronoun.
         """

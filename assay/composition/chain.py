@@ -117,7 +117,7 @@ def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> 
     if not letters:
         raise SpecificationError("a chain needs at least one service; none was given", "chain")
     chain = tuple(letters)
-    by_interval: dict[tuple[int, int], dict[Letters, Bracketing]] = {}
+    by_interval: dict[tuple[int, int], dict[Letters, Bracketing]] = {}  # by (start, stop), then possible letters
     for index, letter in enumerate(chain):
         single = Bracketing(letter.value, steps=(), possible=frozenset({letter}))
         by_interval[index, index + 1] = {single.possible: single}
@@ -126,15 +126,15 @@ def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> 
             stop = start + length
             bracketings: dict[Letters, Bracketing] = {}
             for split in range(stop - 1, start, -1):  # descending, so that bracketings from the left come first
-                for first, second in product(by_interval[start, split].values(), by_interval[split, stop].values()):
-                    possible = _compose_sets(first.possible, second.possible, table)
+                for left, right in product(by_interval[start, split].values(), by_interval[split, stop].values()):
+                    possible = _compose_sets(left.possible, right.possible, table)
                     if possible not in bracketings:
-                        bracketings[possible] = _join(first, second, table)
+                        bracketings[possible] = _join(left, right, table)
             by_interval[start, stop] = bracketings
-    answers = tuple(by_interval[0, len(chain)].values())
-    common_letters = frozenset(Letter).intersection(*(answer.possible for answer in answers))
-    possible = common_letters or frozenset[Letter]().union(*(answer.possible for answer in answers))
-    return ChainAnswer(chain, table, possible, contradiction=not common_letters, bracketings=answers)
+    of_chain = tuple(by_interval[0, len(chain)].values())
+    common_letters = frozenset(Letter).intersection(*(bracketing.possible for bracketing in of_chain))
+    possible = common_letters or frozenset[Letter]().union(*(bracketing.possible for bracketing in of_chain))
+    return ChainAnswer(chain, table, possible, contradiction=not common_letters, bracketings=of_chain)
 
 
 @cache
@@ -143,9 +143,9 @@ def _compose_sets(first: Letters, second: Letters, table: TableName) -> Letters:
 
 
 def _join(first: Bracketing, second: Bracketing, table: TableName) -> Bracketing:
-    """Compose two parts of a chain, and record the table cells that were looked up."""
-    pairs = product(_in_order(first.possible), _in_order(second.possible))
-    entries = tuple(Entry(*letters, compose(*letters, table)) for letters in pairs)
+    """Compose two neighbouring parts of a chain, and record the cells of the table that were looked up."""
+    letter_pairs = product(_in_order(first.possible), _in_order(second.possible))
+    entries = tuple(Entry(*letters, compose(*letters, table)) for letters in letter_pairs)
     step = Step(_bracket(first), _bracket(second), entries, _compose_sets(first.possible, second.possible, table))
     return Bracketing(f"{step.first} * {step.second}", (*first.steps, *second.steps, step), step.possible)
 

@@ -170,7 +170,7 @@ def _headline(prediction: Prediction) -> str:
             f"The letter {letter} ({LETTERS[letter].title}) is inferred with {chance(probability)} from what was "
             f"measured of each part; the composite itself was not called."
         )
-    least = chance(prediction.assured)
+    least = chance(prediction.assured)  # in the worst case of the answers that were not measured
     caveat = "" if least == chance(probability) else f", but with {least} if all is allowed for that was not measured"
     return (
         f"No letter is inferred with enough confidence: {letter} leads with {chance(probability)}{caveat}. "

@@ -204,7 +204,7 @@ class Unrolling:
         self._records_left, self._replies, self._has_begun = record_count, list[Reply](), False
 
     def advance(self) -> Sequence[Probe]:
-        """Return the next batch of questions (probes); empty after the last recorded batch. The call may take long."""
+        """Return the replayed experiment's next batch of probes (questions); empty after the last recorded batch."""
         while self._records_left > 0:
             try:
                 batch = self._experiment.send(self._replies) if self._has_begun else next(self._experiment)
@@ -217,7 +217,7 @@ class Unrolling:
         return ()
 
     def accept(self, probes: Sequence[Probe], record_by_unit: Mapping[str, Observation]) -> list[Observation]:
-        """Return the observations of the next `probes` of a batch; `RecordIncomplete` if one is missing or wrong."""
+        """Return the recorded observations of the next `probes` of a batch; `RecordIncomplete` if one is missing."""
         observations = [_recorded_observation(probe, record_by_unit) for probe in probes]
         if self._records_left > 0:  # `advance` sends the replies of all but the last batch
             self._replies += [observation.reply for observation in observations]

@@ -95,7 +95,7 @@ def proves_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes],
     """
     if not 0 <= index < size:
         return False
-    position, last, head = index, size - 1, leaf
+    position, last, head = index, size - 1, leaf  # indices of the current and of the last node of a level
     for step in proof:
         if last == 0:
             return False
@@ -144,7 +144,7 @@ def proves_growth(before: int, after: int, older_head: bytes, head: bytes, proof
     path = list(proof) if before & (before - 1) else [older_head, *proof]  # a power of two: the older tree is a node
     if not path:
         return False
-    position, last = before - 1, after - 1
+    position, last = before - 1, after - 1  # indices of the current and of the last node of a level
     while position & 1:
         position, last = position >> 1, last >> 1
     older = newer = path[0]

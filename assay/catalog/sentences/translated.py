@@ -38,7 +38,7 @@ def translated_people(attribute: Attribute, language: str) -> Mapping[str, tuple
     table = sentence_table(language)
     if attribute.name == _GENDER:
         return {name: (*table["people"][name], *table["names"][name]) for name in attribute.value_names}
-    nouns = [(noun, gender) for forms in table["people"]["nouns"] for gender, noun in enumerate(forms)]
+    nouns = [(noun, gender) for pair in table["people"]["nouns"] for gender, noun in enumerate(pair)]  # gender: 0, 1
     return {
         name: tuple(add_adjective(noun, words, gender) for noun, gender in nouns)
         for name, words in _value_words(attribute, table).items()
@@ -65,7 +65,7 @@ def translated_mentions(
 
 def translated_decision(name: str, language: str, field: str) -> Mapping[str, Any]:
     """Return the texts of a decision in a language; raise `SpecificationError` about `field` if it has none."""
-    table = sentence_table(language, field.replace("decision.name", "decision.language"))  # the field of an error
+    table = sentence_table(language, field.replace("decision.name", "decision.language"))  # field that its error names
     if name not in table["decisions"]:
         options = ", ".join(table["decisions"])
         raise SpecificationError(f"the decision {name} has no texts in {language}; those that have: {options}", field)

@@ -31,7 +31,7 @@ class ChainDraws:
 
 
 def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> ChainDraws:
-    """Draw the transition matrix of a chain as the product of its services' matrices, draw by draw."""
+    """Draw a chain's transition matrix (product of its services') and concordance (equal answers beyond chance)."""
     first, *later_services = services
     transitions = draw_transitions(first.table, rng, draws)
     chain_concordance = _draw_concordance(first, transitions, rng)
@@ -115,7 +115,7 @@ def share_matched(services: Sequence[TransitionEvidence]) -> float:
 
 
 def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> ChainDraws:
-    """Draw the transition matrix of a chain from the answers to each content, with resampled contents.
+    """Draw the transition matrix of a chain from the answers to each content (text without value), resampled.
 
     ``T = sum_o w_o T1_o @ T2_o`` over contents o; their weights w are a Bayesian bootstrap, with the prior
     of a measured matrix (1 / outputs for each output) as an additional content. If the path of every
@@ -215,10 +215,10 @@ def _fill_matrix(answers: Answers, matrix: Floats) -> Floats:
     return matrix_with_answers
 
 
-def _chance_of_equal(first_shares: Floats, second_shares: Floats, stages: Sequence[Floats]) -> float:
+def _chance_of_equal(first_shares: Floats, second_shares: Floats, matrices: Sequence[Floats]) -> float:
     """Return the probability that two sentences of one content get equal outputs; texts that became equal stay so."""
     joint = np.outer(first_shares, second_shares)
-    for stage in stages:
-        diagonal = np.diagonal(joint)  # pairs that are equal before this stage
-        joint = stage.T @ (joint - np.diag(diagonal)) @ stage + np.diag(diagonal @ stage)
+    for matrix in matrices:  # of each later service
+        diagonal = np.diagonal(joint)  # pairs that are equal before this service
+        joint = matrix.T @ (joint - np.diag(diagonal)) @ matrix + np.diag(diagonal @ matrix)
     return float(np.trace(joint))

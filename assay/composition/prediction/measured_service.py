@@ -90,7 +90,7 @@ def read_evidence(rating: RatingDocument) -> tuple[TransitionEvidence, ...]:
     `one-hop`, for example, are sides of the labour market and not values that the text names.
     """
     measured_components = [component for component in rating.components if component.letter is not None]
-    blocks = read_json(_Blocks, rating.experiment)
+    blocks = read_json(_Blocks, rating.experiment)  # the distributions of values in the inputs of both steps
     is_complete = blocks.unbiased and blocks.biased and all(component.transitions for component in measured_components)
     if rating.method != METHOD or not is_complete or rating.delta is None or rating.confidence is None:
         return ()

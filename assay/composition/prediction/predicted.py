@@ -127,7 +127,7 @@ def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generat
 def _sum_hidden(
     services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int
 ) -> tuple[HiddenEffect, ...]:
-    """Add up the hidden effects of all services: an upper bound for the composite.
+    """Add up the services' hidden effects (effects that a mean conceals): an upper bound for the composite.
 
     Matrices do not show whether one service undoes or repeats another's effect in a group of texts. So a sum can
     prevent UCS and DSBS, and is no reason for BS. Effects on a typical frame, or place in a text, are added as squares
@@ -136,7 +136,7 @@ def _sum_hidden(
     """
     totals: dict[tuple[str, str], Floats] = {}
     limits: dict[tuple[str, str], float | None] = {}
-    for hidden in (effect for service in services for effect in service.hidden):
+    for hidden in (document for service in services for document in service.hidden):
         kind, name, effect = str(hidden.kind), str(hidden.name), hidden.effect
         if effect.estimate is None or effect.low is None or effect.high is None:
             raise SpecificationError(f"the hidden effect {hidden.name} of a link has no interval; rate the link again")
@@ -176,8 +176,8 @@ def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[Tran
     `MOST_COMBINATIONS` chains.
     """
     by_name = [{component.name: component for component in components} for components in ratings]
-    if by_name and all(set(services) == set(by_name[0]) for services in by_name):
-        return tuple(tuple(services[name] for services in by_name) for name in by_name[0])
+    if by_name and all(set(components) == set(by_name[0]) for components in by_name):
+        return tuple(tuple(components[name] for components in by_name) for name in by_name[0])
     ways = math.prod(map(len, ratings))
     if ways > MOST_COMBINATIONS:
         raise SpecificationError(
@@ -210,10 +210,10 @@ def _assured_probability(letter: Letter, evidence: Evidence, chain: ChainDraws, 
     change_1, change_2 = (  # in each step, the unmeasured share of the block in which it is largest
         (chain.unmeasured @ np.array(blocks).T).max(axis=1) for blocks in (first.unbiased, first.biased)
     )
-    better, worse = (_shift_effects(evidence, sign * change_1, sign * change_2) for sign in (-1, 1))
+    smaller, larger = (_shift_effects(evidence, sign * change_1, sign * change_2) for sign in (-1, 1))
     if letter is Letter.DSBS:  # needs no effect in step 1, and one in step 2
-        return letter_probabilities(replace(worse, step_2=better.step_2), first.delta, first.content_delta).DSBS
-    return letter_probabilities(better if letter is Letter.BS else worse, first.delta, first.content_delta).of(letter)
+        return letter_probabilities(replace(larger, step_2=smaller.step_2), first.delta, first.content_delta).DSBS
+    return letter_probabilities(smaller if letter is Letter.BS else larger, first.delta, first.content_delta).of(letter)
 
 
 def _shift_effects(evidence: Evidence, change_1: Floats, change_2: Floats) -> Evidence:

@@ -52,11 +52,11 @@ LABELS_CHANGED, USUAL_LIMIT = 0.1, 0.25
 def judge_answers(task: JudgingTask, tolerance: Tolerance, rng: np.random.Generator) -> list[Component]:
     """Return a component for each output, a number or a label's score; a single component if none can be judged."""
     answers = task.answers
-    answers.complete_top_labels()
+    answers.complete_top_labels()  # adds the other score to an answer with one of two labels
     task.repeated_answers.complete_top_labels()
     complete_indices = task.complete_indices
     labels = (None,) if answers.numbers else _judged_labels(answers, task.rules.labels)  # numbers have no label
-    outputs = [(label or "output", label, task) for label in labels]
+    outputs = [(label or "output", label, task) for label in labels]  # name, label, and what to judge
     detail = _common_detail(answers, complete_indices, task.not_within)
     if not outputs or too_few(answers, len(complete_indices)):
         measurement = Measurement("output", answers.counts, tolerance, detail)
@@ -65,7 +65,7 @@ def judge_answers(task: JudgingTask, tolerance: Tolerance, rng: np.random.Genera
     if answers.contrary_labels() is not None:  # the returned labels contradict the scores: judge them as well
         requested_labels = [answers.spellings.first(name) + BY_LABEL for name in task.rules.labels]
         answers, repeated = answers.by_label(), task.repeated_answers.by_label()
-        returned_labels = _judged_labels(answers, requested_labels) or _judged_labels(answers, ())
+        returned_labels = _judged_labels(answers, requested_labels) or _judged_labels(answers, ())  # else all
         rules = replace(task.rules, labels=returned_labels)
         task = replace(task, answers=answers, repeated_answers=repeated, rules=rules, label_effects_cache={})
         outputs += [(label, label, task) for label in returned_labels]
@@ -152,9 +152,9 @@ class _Output:
         pair_rng, gap_rng, detail_rng = rng.spawn(3)
         try:
             profiles = Profiles(self.table, task.answers.values, task.clusters, task.rules.max_draw_weights)
-            gaps_by_pair = paired_draws(profiles, pair_rng, self.draws)
+            gaps_by_pair = paired_draws(profiles, pair_rng, self.draws)  # differences between two values
             step_1_gaps = np.stack([*gaps_by_pair.values()], axis=1)
-            gaps = {"step_1": step_1_gaps, "step_2": self._draw_group_gaps(profiles, gap_rng)}
+            gaps = {"step_1": step_1_gaps, "step_2": self._draw_group_gaps(profiles, gap_rng)}  # differences
             tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, deviation=profiles.scale))
             maybe_noise = task.rules.judges_strata and may_be_chance(gaps["step_1"], level=NO_FALSE_STRATUM)
             hidden = self._draw_hidden(profiles, gaps_by_pair, tolerance, rng.spawn(1)[0], maybe_noise=maybe_noise)
@@ -256,9 +256,9 @@ class _Output:
         *,
         maybe_noise: bool,
     ) -> tuple[HiddenEffect, ...]:
-        """Draw the effects that the mean of all texts or records can hide; `maybe_noise`: the mean may be chance."""
+        """Draw effects that the mean of all profiles can hide, as within strata; `maybe_noise`: it may be chance."""
         complete_indices = np.array(self.task.complete_indices)
-        families = {family: strata[complete_indices] for family, strata in self.task.families.items()}
+        families = {family: strata[complete_indices] for family, strata in self.task.families.items()}  # or columns
         rules = self.task.rules
         hidden = (
             *stratum_effects(profiles, families, tolerance.of_step_1, rng, self.draws),
@@ -431,7 +431,7 @@ class _Output:
     def _reason_for(
         self, letter: Letter, profiles: Profiles, pair: tuple[str, str], step_2: Floats, carrier: types.Carrier | None
     ) -> Reason:
-        """Return a letter's reason: the mean change between the values `pair` and, for BS, the cluster behind it."""
+        """Return a letter's reason: mean change between the values `pair` and, for BS, the cluster that carries it."""
         first_value, second_value = pair
         a, b = profiles.values.index(first_value), profiles.values.index(second_value)
         shift = float((self.table[:, b] - self.table[:, a]).mean())

@@ -38,7 +38,7 @@ class ComparedAnswers(Answers):
     """By keys of `replies`: the share of the first position with the case's document in it, and with the opponent."""
 
     def take(self, profile: int, value: int, *replies: Reply) -> None:
-        """Count the replies to both orders; if both are usable, store the mean share of the case's document.
+        """Count the replies to both orders of two documents; if both are usable, store the case's mean share.
 
         In the counts by group, the two replies count as one, lost if either is unusable. Without replies, the share
         is .5: a document that is equal to its opponent is not asked about, because both orders are one question.

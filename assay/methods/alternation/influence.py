@@ -41,7 +41,7 @@ class Leverage:
         return float(self._pair_differences.mean())
 
     def document(self) -> LeverageDocument:
-        """Return the document with each kind's most influential clusters, and the cluster that carries the effect."""
+        """Return each kind's most influential clusters (persons, frames …), and the one that carries the effect."""
         by_kind = {kind: self._most_influential(kind) for kind in self.profiles.clusters}
         # kinds with a field in `LeverageDocument`; any other kind is a column that the request names
         usual_kinds = {kind: by_kind.pop(kind) for kind in ("person", "frame", "content", "row") if kind in by_kind}
@@ -49,7 +49,7 @@ class Leverage:
         return LeverageDocument(self.pair, self.effect, **usual_kinds, others=by_kind or NO_ENTRIES, carrier=carrier)
 
     def _most_influential(self, kind: str) -> tuple[WithoutDocument, ...]:
-        """Return the `LISTED` clusters of a kind whose removal changes the effect most, with the remaining effects."""
+        """Return the clusters of a kind (such as persons) without which the effect changes most, with that effect."""
         effects_without, effect = without_each(self.profiles, kind, self.pair), self.effect
         clusters = sorted(effects_without, key=lambda cluster: -abs(effects_without[cluster] - effect))[:LISTED]
         names = self._cluster_names(kind)
@@ -91,15 +91,15 @@ class Leverage:
         return sorted({case.clusters[kind] for case in self.cases})
 
     def _deviating_member(self, kind: str, in_cluster: NDArray[np.bool_]) -> str | None:
-        """Return the one of a cluster's names (by value) whose outputs deviate more; ``None`` for one name or a tie."""
+        """Return that person of a cluster (one for each value) whose outputs deviate more; ``None`` if none does."""
         a, b = self._pair_columns  # indices of the two values
-        name_of_value = self.cases[int(in_cluster.argmax())].clusters[kind].split(JOINED)  # equal in all its cases
-        if len(name_of_value) != len(self.profiles.values):  # the cluster has one name for all values
+        names = self.cases[int(in_cluster.argmax())].clusters[kind].split(JOINED)  # equal in all cases of the cluster
+        if len(names) != len(self.profiles.values):  # the cluster has one name for all values
             return None
         distance_a, distance_b = (self._cluster_distance(kind, in_cluster, value) for value in (a, b))
         if distance_a == distance_b:
             return None
-        return name_of_value[b if distance_b > distance_a else a]
+        return names[b if distance_b > distance_a else a]
 
     def _cluster_distance(self, kind: str, in_cluster: NDArray[np.bool_], value: int) -> float:
         """Return how far a cluster's mean output under a value (index) is from that predicted from other clusters."""

@@ -130,7 +130,7 @@ class JudgingTask:
     def repeated_indices(self) -> Sequence[int]:
         """Indices of the profiles asked `TIMES` times, with a usable answer for every value each time.
 
-        `repeated_answers` holds the later turns: the first profiles of `answers`, asked again in each of them.
+        `repeated_answers` holds the repetitions (turns): in each, the first profiles of `answers` were asked again.
         """
         profiles_per_turn = len(self.repeated_answers.cases) // (TIMES - 1)
         answered_again = {*self.repeated_answers.complete_indices}  # turn by turn
@@ -142,7 +142,7 @@ class JudgingTask:
         ]
 
     def stack_repeats(self, read_answers: Callable[[Answers, Sequence[int]], A]) -> A:
-        """Read the repeated profiles' answers in every turn with `read_answers`; shape (profiles, values, `TIMES`)."""
+        """Read repeated profiles' answers in each repetition with `read_answers`; shape (profiles, values, `TIMES`)."""
         profiles_per_turn = len(self.repeated_answers.cases) // (TIMES - 1)
         repeats = [
             read_answers(self.repeated_answers, [index + turn * profiles_per_turn for index in self.repeated_indices])

@@ -289,7 +289,7 @@ class Alternation(Bounded, Method):
         confidence = 1 - error_fraction * (1 - self.confidence)
         # ``None``, without strata: `mean_draws` draws a weight for each record
         max_draw_weights = None if self.strata is None else MOST_WEIGHTS
-        # shares of won comparisons are no selection rates
+        # ratios of selection rates are computed for decisions; shares of won comparisons are no such rates
         impact = bool(self.texts and self.texts.decision is not None and self.answers == "labels" and not self.compares)
         limits = (self.delta_individual, self.delta_loss)
         rules = Rules(

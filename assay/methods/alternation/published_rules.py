@@ -133,7 +133,7 @@ class Blocks:
                 )
 
     def _select_tied(self, majority_side: int) -> Integers:
-        """Return indices of as many profiles as possible, evenly spread, a share `tie` of them on `majority_side`."""
+        """Return indices of as many profiles as possible, evenly spread; a share `tie` is from list `majority_side`."""
         majority, minority = np.flatnonzero(self.side == majority_side), np.flatnonzero(self.side != majority_side)
         # the largest group for which both sides have enough profiles
         size = min(majority.size / self.tie, minority.size / (1 - self.tie) if self.tie < 1 else np.inf)

@@ -75,7 +75,7 @@ def _compare_groups(
     controls: Floats,
     rng: np.random.Generator,
 ) -> WeatDocument:
-    """Return WEAT for two groups and the other measures of the pair, each with its result or a reason (`why`)."""
+    """Return WEAT for two groups (vectors of their words) and other measures, each a result or a reason (`why`)."""
 
     def measure_weat() -> WeatDocument:
         test = weat(first, second, stereotypes, other_stereotypes, rng=rng)

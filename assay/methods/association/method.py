@@ -310,13 +310,10 @@ def chances_of_short_lists(
 
 
 def _draw_mean_gaps(word_means: Sequence[Floats], draws: int, rng: np.random.Generator) -> Floats:
-    """Draw the differences of groups' means (pooled variance, Student's t), shape (draws, pairs of groups).
-
-    `word_means` has the mean distances of each group's words.
-    """
+    """Draw the differences of groups' mean distances from those of their words (pooled variance, Student's t)."""
     freedom = sum(len(values) - 1 for values in word_means)  # degrees of freedom
     if freedom == 0:  # one word a group: their spread is unknown, so all draws are 0
-        return np.zeros((draws, len(word_means) * (len(word_means) - 1) // 2))
+        return np.zeros((draws, len(word_means) * (len(word_means) - 1) // 2))  # shape (draws, pairs of groups)
     variance = sum(float(((values - values.mean()) ** 2).sum()) for values in word_means) / freedom
     spread = np.sqrt(variance * freedom / rng.chisquare(freedom, draws))  # draws of the pooled standard deviation
     means = [values.mean() + spread * rng.standard_normal(draws) / math.sqrt(len(values)) for values in word_means]

@@ -51,7 +51,7 @@ def predictive_check(
     distances = _group_distances(distance, connection, protected)
     for name in distances:
         posterior.draws_of(name)  # called only for its error if the connection was not fitted
-    y = np.concatenate([values for by_word in distances.values() for values in by_word.values()])
+    y = np.concatenate([values for by_word in distances.values() for values in by_word.values()])  # all distances
     # three kernel widths beyond the data, the density is close to 0
     margin = 3 * max(_kernel_width(posterior.draws_of(name), by_word) for name, by_word in distances.items())
     grid = np.linspace(y.min() - margin, y.max() + margin, GRID_POINTS)
@@ -64,14 +64,14 @@ def predictive_check(
 
 
 def _check_density(posterior: Posterior, name: str, by_word: Mapping[str, Floats], grid: Floats) -> DensityDocument:
-    """Return a connection's density, observed and predicted, and shares of distances (`by_word`) in the intervals."""
+    """Return a connection's observed and predicted density, and shares of its distances (`by_word`) in intervals."""
     connection_draws = posterior.draws_of(name)
-    y = np.concatenate(list(by_word.values()))
+    y = np.concatenate(list(by_word.values()))  # all distances of the connection
     mean_draws = {word: posterior.cell(name, word) for word in by_word}
     counts = [_count_predicted(mean_draws[word], connection_draws.sigma, values) for word, values in by_word.items()]
     share_50, share_89 = (np.sum(counts, axis=0) / y.size).tolist()
     smoothing = _kernel_width(connection_draws, by_word)
-    stride = max(1, posterior.draws // DENSITY_DRAWS)
+    stride = max(1, posterior.draws // DENSITY_DRAWS)  # a part of the draws is enough for a density
     spread = np.hypot(connection_draws.sigma[::stride], smoothing)  # predictions are smoothed like observed distances
     densities = [
         _density(grid, mean_draws[word][::stride], spread) * (values.size / y.size) for word, values in by_word.items()
@@ -82,7 +82,7 @@ def _check_density(posterior: Posterior, name: str, by_word: Mapping[str, Floats
 
 def _count_predicted(means: Floats, sigmas: Floats, distances: Floats) -> tuple[int, int]:
     """Count a word's distances within its 50 % and 89 % predictive intervals, from draws of its mean and its spread."""
-    # the draws are independent, so evenly spread quantiles can replace random ones, without their noise
+    # draws are independent: evenly spread quantiles (multiples of the golden ratio) replace random, noisy ones
     predicted_values = means + sigmas * special.ndtri((np.arange(means.size) + 0.5) * GOLDEN % 1)
     limits_50, limits_89 = (hpdi(predicted_values, mass) for mass in (MASS_50, MASS_89))
     return _count_within(limits_50, distances), _count_within(limits_89, distances)
@@ -104,7 +104,7 @@ def _density(grid: Floats, centres: Floats, spreads: Floats) -> Floats:
 
 
 def _group_distances(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> dict[str, dict[str, Floats]]:
-    """Group distances by connection, and within it by protected word."""
+    """Group distances by connection (kind of attribute word), and within it by protected word."""
     rows: dict[str, dict[str, list[float]]] = {}
     for value, name, word in zip(*checked_columns(distance, connection, protected), strict=True):
         rows.setdefault(name, {}).setdefault(word, []).append(value)

@@ -91,8 +91,8 @@ class Questions(Bounded):
         """Return the text of one question, with a random mixture of cue words, a share `level` from the second side."""
         second_count = round(level * self.mixed)
         sides = [1] * second_count + [0] * (self.mixed - second_count)  # index of the cue within its pair
-        pairs = rng.integers(len(cues), size=self.mixed)
-        mixture = [cues[pair][side] for pair, side in zip(pairs, sides, strict=True)]
+        pair_indices = rng.integers(len(cues), size=self.mixed)
+        mixture = [cues[pair_index][side] for pair_index, side in zip(pair_indices, sides, strict=True)]
         shuffled_mixture = [mixture[index] for index in rng.permutation(self.mixed)]
         return self.text.replace("{cues}", " ".join(shuffled_mixture)).replace("{word}", word)
 
@@ -115,7 +115,7 @@ class Questions(Bounded):
 def ask_choices(
     questions: Questions, words: ChoiceWords, rng: np.random.Generator
 ) -> ExperimentPart[tuple[tuple[Trials, ...], Tally]]:
-    """Ask about every word at every level; return the choices by word and level, and counts of replies by outcome.
+    """Ask about every word at every level (share of second cues); return choices by both, and counts of replies.
 
     If there are few cues, mixtures repeat. A repeated question gives no further evidence, so it is asked and counted
     only once.

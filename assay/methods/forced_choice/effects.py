@@ -60,7 +60,7 @@ class ChoiceEffects:
 
     @property
     def hidden(self) -> tuple[HiddenEffect, ...]:
-        """Effects that means hide: the shift that both sides' concepts share or, if sides are unknown, that of all."""
+        """Effects that means hide: a shift to a cue that both sides' concepts share or, without sides, all have."""
         hidden: tuple[HiddenEffect, ...] = ()
         if self.common_shift is not None:
             chance = may_be_chance(self.common_shift)
@@ -73,7 +73,7 @@ class ChoiceEffects:
     def evidence(self) -> Evidence:
         """Return the draws of all effects; `chance_1` and `chance_2`: whether a step's effect may be due to chance."""
         has_spread = float(np.quantile(self.excess_variance, (1 - CONFIDENCE_AGAINST_CHANCE) / 2)) > 0  # lower end
-        are_apart = self.apart is not None and not may_be_chance(self.apart)
+        are_apart = self.apart is not None and not may_be_chance(self.apart)  # the concepts of the two sides
         return Evidence(
             self.step_1,
             self.step_2,
@@ -171,7 +171,7 @@ def _build_effects(
 
 
 def _draw_mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: int) -> Floats:
-    """Draw the mean point of subjective equality: for words like these or, of fewer than eight, for these alone."""
+    """Draw the mean point of subjective equality: for words like these or, if fewer than eight, these alone."""
     if len(points) >= LEAST_WORDS:
         return draw_population(points, rng, draws).mean
     mean = np.mean([point.mean for point in points])

@@ -142,11 +142,11 @@ def _compute_points(
             vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors[:, dims]
 
-    first, second = (vectors_of([pair[side] for pair in cues]) for side in (0, 1))
+    first_cues, second_cues = (vectors_of([pair[side] for pair in cues]) for side in (0, 1))
     points_by_template = []
     for template in replicates.templates:
-        phrase_vectors = vectors_of([template.replace("{word}", word) for word in words])
-        points_by_template.append(indifference_points(first, second, phrase_vectors, weight=replicates.weight))
+        phrases = vectors_of([template.replace("{word}", word) for word in words])
+        points_by_template.append(indifference_points(first_cues, second_cues, phrases, weight=replicates.weight))
     return np.stack(points_by_template, axis=1)
 
 

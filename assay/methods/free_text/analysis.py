@@ -127,7 +127,7 @@ def judge_texts(
 
 
 def _count_same_text(tally: WrittenTexts) -> dict[str, int] | None:
-    """Count all replies (``total``) and those with the commonest text (``same``); ``None`` if not nearly all do."""
+    """Count all replies (``total``) and those with the commonest text (``same``); ``None`` if it is in too few."""
     prompts_by_text: dict[str, set[int]] = {}
     counts: Counter[str] = Counter()
     for (case, _, _), text in tally.texts.items():

@@ -44,7 +44,7 @@ class Exchange:
 
     def rewrite(self, text: str, before: str, after: str) -> str:
         """Return a text about the value `before` as a text about the value `after`."""
-        text = text if self.turn is None else self._exchange_names(text, after, self.turn)
+        text = text if self.turn is None else self._exchange_names(text, after, self.turn)  # invented names
         if before == after:
             return text
         targets = self._replacements[before, after]

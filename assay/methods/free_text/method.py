@@ -164,8 +164,8 @@ class FreeText(Bounded, Method):
         cases = text_cases(self._text_profiles, prompt_rng)[: self._prompt_limit]
         words_by_value = self._exchanged_words()
         people = self._text_profiles.people.items()
-        pairs = [int(case.name.partition("/")[0]) for case in cases]  # indices of the people; names begin with them
-        all_persons = [{value: persons[pair] for value, persons in people} for pair in pairs]
+        person_indices = [int(case.name.partition("/")[0]) for case in cases]  # names of cases begin with them
+        all_persons = [{value: persons[person_index] for value, persons in people} for person_index in person_indices]
         # the judge scores each text about every value: with the words, the person and the names of that value
         exchanges = [Exchange(words_by_value, persons, turn=index) for index, persons in enumerate(all_persons)]
         tally = WrittenTexts(cases=(), values=self.values, repeats=self.repeats)

@@ -109,7 +109,7 @@ class _Means:
     def sure_gap(self, comparisons: int) -> float:
         """Return the largest lower limit of a difference between groups, adjusted (Bonferroni) for `comparisons`."""
         centre, covariance = self.means.mean(axis=0), np.cov(self.means.T)
-        variances = np.diag(covariance)[:, None] + np.diag(covariance) - 2 * covariance
+        variances = np.diag(covariance)[:, None] + np.diag(covariance) - 2 * covariance  # of the differences
         critical = float(special.ndtri(1 - (1 - NO_FALSE_STRATUM) / 2 / comparisons))  # two-sided
         return float((np.abs(centre[:, None] - centre) - critical * np.sqrt(np.maximum(variances, 0))).max())
 
@@ -120,10 +120,10 @@ class _Means:
 
 
 def _gap_interval(families: Sequence[_Means], fitted: Floats) -> Interval:
-    """Return the interval of the largest difference between groups; `fitted` are its draws from a joint fit of groups.
+    """Return the interval of the largest difference between groups; `families` are their means among alike people.
 
     Of three or more groups, the largest observed difference tends to exceed the true one. So their interval is widened
-    to include that of `fitted`, and also 0 unless a test rejects that all groups are equal.
+    to include that of `fitted` (draws from a joint fit), and also 0 unless a test rejects that all groups are equal.
     """
     interval = largest_interval(np.hstack([family.gaps for family in families]))
     if max(family.means.shape[1] for family in families) < 3:  # two groups have a single difference
@@ -140,7 +140,7 @@ def _smallest_p(families: Sequence[_Means]) -> float:
 
 
 def _may_be_chance(families: Sequence[_Means]) -> bool:
-    """Return whether chance alone can explain all differences of a step (`assay.statistics.hidden.chance`).
+    """Return whether chance can explain all of a step's differences (`families`: groups' means among alike people).
 
     With three or more groups, chance is only ruled out if a test also rejects that all groups are equal: of 14 equal
     groups of 100 people, the interval of the largest difference alone excludes 0 in 2 % of files.
@@ -165,7 +165,7 @@ class _Comparison:
         """Return the component with its tables, and with its letter if both steps can be measured."""
         task, output, people = self.task, self.output, self.task.table.people
         table_rng, step_2_rng, step_1_rng, strata_rng = rng.spawn(4)
-        everybody, *truth_kinds = self._kinds
+        everybody, *truth_kinds = self._kinds  # all people, then those with each true outcome
         measurement = Measurement(
             self.name,
             Counts(usable=int(people[everybody.cells].sum()), unusable=int(people[~everybody.cells].sum())),
@@ -174,7 +174,7 @@ class _Comparison:
         )
         if unknown_reason := self._unknown_reason():
             return measurement.give_up(unknown_reason)
-        step_1_kinds = truth_kinds if truth_kinds and task.strata is None else [everybody]
+        step_1_kinds = truth_kinds if truth_kinds and task.strata is None else [everybody]  # compared in step 1
         group_count = max(len(kind.compared) for kind in step_1_kinds)
         measurement.units = [Units("sufficiently large group", group_count, needed=2)]
         if group_count < 2:
@@ -238,7 +238,7 @@ class _Comparison:
         Each group needs `LEAST_PEOPLE` people of a kind. At most `MOST_GROUPS` are compared, and no excluded ones.
         """
         is_known = (self.grouping.codes >= 0) & ~np.isnan(self.output.values)
-        selections, kinds = {"": is_known}, list[_Kind]()
+        selections, kinds = {"": is_known}, list[_Kind]()  # by what is alike: masks of cells (people with equal data)
         if self.task.truth is not None:
             selections |= {alike: is_known & (self.task.truth == truth) for truth, alike in TRUTH_CLASSES}
         size, people = len(self.grouping.labels), self.task.table.people
@@ -287,7 +287,7 @@ class _Comparison:
 
     # ------------------------------------------------------------------------ effects
     def _draw_kind(self, kind: _Kind, rng: np.random.Generator) -> _Means:
-        """Draw the mean outcome of each group that has enough people of a kind."""
+        """Draw the mean outcome of each group that has enough people of a kind (all, or of one true outcome)."""
         output, grouping = self.output, self.grouping.only(kind.compared)
         cells = kind.cells & (grouping.codes >= 0)
         sample = sample_of(self.task.table, grouping, output.values, cells, binary=output.binary)
@@ -320,7 +320,7 @@ class _Comparison:
         hidden = fit(sample, codes, names, rng=rng, max_strata=MOST_STRATA)
         if truth is None:
             return hidden
-        codes_by_truth = np.where(strata.codes >= 0, 2 * strata.codes + (truth == 1), -1)
+        codes_by_truth = np.where(strata.codes >= 0, 2 * strata.codes + (truth == 1), -1)  # two for each stratum
         cells = np.logical_or.reduce([kind.cells for kind in truth_kinds])
         sample, codes = self._sample_by_stratum(replace(strata, codes=codes_by_truth), cells)
         truth_rng, typical = rng.spawn(1)[0], f"{strata.name}, by truth"
@@ -351,7 +351,7 @@ class _Comparison:
         return Reason("unequal-among-alike", {"alike": worst_family.alike, **self._gap_facts(worst_family)}, self.name)
 
     def _gap_facts(self, family: _Means) -> dict[str, Any]:
-        """Return facts for a reason: names, rates (of decisions) and difference of the two groups that differ most."""
+        """Return facts for a reason: names, rates (of decisions) and difference of the two most different groups."""
         gaps = family.gaps.mean(axis=0)  # for each pair, the second group's mean less the first's
         index = int(np.abs(gaps).argmax())
         pair = [*combinations(range(len(family.labels)), 2)][index]

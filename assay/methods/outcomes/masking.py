@@ -260,9 +260,9 @@ class _PublicTables:
         )
 
     def out_of_order(self, step: StepDocument) -> Iterator[OutOfOrder]:
-        """Yield how many people of each group passed a step out of order: always ``None`` for a masked group."""
+        """Yield each group's number of people who passed a step out of order; of masked groups ``None``, even for 0."""
         people_of = {row.group: row.people for row in step.out_of_order}
-        for group in (*self.grouping.labels, None):
+        for group in (*self.grouping.labels, None):  # the last are people of an unknown group
             is_masked = self.hides(group, PEOPLE)
             if is_masked or group in people_of:
                 yield OutOfOrder(group, None if is_masked else people_of[group])

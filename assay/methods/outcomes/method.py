@@ -185,7 +185,7 @@ class Outcomes(Bounded, Method):
         """Return the columns by which people must be counted; nothing if the file is counted already."""
         if self.table is not None:
             return NOTHING
-        cuts = () if self.threshold is None else (self.threshold,)  # counts of scores from here on must be exact
+        cuts = () if self.threshold is None else (self.threshold,)  # people are counted on each side of it
         names = tuple(filter(None, dict.fromkeys((*self.by, self.decision, *self.steps, self.truth, *self.strata))))
         decisions = NamedDecisions(names, self.score, self.cluster, self.weight, self.unknown, cuts)
         return References(decisions=decisions)
@@ -254,7 +254,7 @@ class Outcomes(Bounded, Method):
         )
 
     def _read_passed(self, table: DecisionTable, name: str) -> Floats:
-        """Return whether people passed the step in column `name`, shape (cells,): 1 or 0, NaN if it is not known."""
+        """Return whether the people of each cell (with equal data) passed the step `name`: 1, 0, or NaN if unknown."""
         values = table.column(name).values
         negative = [value for value in self.step_unfavourable if value in values]
         answers = table.answers(name, self._passing_value(table, name), negative, self.unknown, field="step_favourable")
@@ -272,7 +272,7 @@ class Outcomes(Bounded, Method):
         return known_values[0] if known_values else candidates[0]
 
     def _read_truth(self, table: DecisionTable) -> Floats | None:
-        """Return the true outcomes, shape (cells,): 1, 0 or NaN; ``None`` without a column of truth."""
+        """Return the true outcome of each cell (people with equal data): 1, 0 or NaN; ``None`` without a column."""
         if not self.truth:
             return None
         positive = self.truth_favourable
@@ -286,7 +286,8 @@ class Outcomes(Bounded, Method):
         if self.decision:
             favourable, decisions = self._read_decisions(table)
             words = f"{self.decision}: {favourable}"
-            outputs.append(Output(self.decision, decisions, decisions, words, self.delta, binary=True))
+            output = Output(self.decision, decisions, favourable=decisions, words=words, delta=self.delta, binary=True)
+            outputs.append(output)
         if not self.score:
             return outputs
         scores = table.score
@@ -296,7 +297,8 @@ class Outcomes(Bounded, Method):
         if self.threshold is not None:
             decisions = np.where(has_score, scores >= self.threshold, np.nan)
             words = f"{self.score} of {self.threshold:g} or more"
-            outputs.append(Output("decision", decisions, decisions, words, self.delta, binary=True))
+            output = Output("decision", decisions, favourable=decisions, words=words, delta=self.delta, binary=True)
+            outputs.append(output)
         known_scores, people, weights = (numbers[has_score] for numbers in (scores, table.people, table.weight_sums))
         median = quantile(known_scores, people, 0.5)
         mean = np.average(known_scores, weights=weights)

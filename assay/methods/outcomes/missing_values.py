@@ -30,8 +30,8 @@ class MissingValues:
     """Range of known outcomes without outliers: the middle 95 %."""
 
     def changes(self) -> Lost:
-        """Return how much unknown decisions, true outcomes, groups and strata could change the effects at most."""
-        people, is_lost = self.task.table.people, self._undecided | self._unproved | self._no_stratum
+        """Return how much unknown decisions, truths (`_unproved`), groups and strata could at most change effects."""
+        people, is_lost = self.task.table.people, self._undecided | self._unproved | self._no_stratum  # masks
         usable_counts, lost_counts = self._count(~is_lost, people), self._count(is_lost, people)
         by_group = {
             name: Counter(usable=int(usable), failed=int(lost))
@@ -41,7 +41,7 @@ class MissingValues:
         alike_by_stratum, stratum_change = self._changes_by_stratum()
         alike_change = max(overall_change, self._change_by_truth(), alike_by_stratum)
         of_no_group = int(people[self.no_group].sum())
-        # the limit only must not be ``None``, so that a letter must survive the worst case of the missing values
+        # any limit but ``None`` will do: a letter must then survive the worst case of the missing values
         lost = lost_replies(by_group, 1.0, alike_change, overall_change, of_no_group=of_no_group)
         return replace(lost, stratum=stratum_change)
 
@@ -84,8 +84,8 @@ class MissingValues:
     def _change(self, compared: Mask, unsure: Mask, unknown: Mask, used: Floats | float = 1, least: int = 0) -> float:
         """Return the largest change that missing values can make to a difference between groups of `compared` people.
 
-        It is unknown whether people in `unsure` cells are to be compared, and what outcome those in `unknown` cells
-        have. `used` is the share of each group that is compared. Groups of fewer than `least` people are left out.
+        Cells are people with equal data: `unsure` ones may or may not be compared, and `unknown` ones lack an outcome.
+        `used` is the share of each group that is compared. Groups of fewer than `least` people are left out.
         """
         weight_sums, is_positive = self.task.table.weight_sums, self.output.values == 1
         positive, negative = ~unknown & is_positive, ~unknown & ~is_positive
@@ -104,10 +104,10 @@ class MissingValues:
     def _change_by_truth(self) -> float:
         """Return the largest change of the effect among people of one true outcome; 0 if these are not known."""
         largest_change = 0.0
-        all_unknown, ignores_scores = self._undecided & self._unproved, self.output.binary or self._is_unplaced
-        for proved in self._proved:
+        both_unknown, ignores_scores = self._undecided & self._unproved, self.output.binary or self._is_unplaced
+        for proved in self._proved:  # masks of the people with each true outcome
             unsure = self._unproved if ignores_scores else self._nobody
-            change = self._change(proved | all_unknown, unsure, self._undecided, least=LEAST_PEOPLE)
+            change = self._change(proved | both_unknown, unsure, self._undecided, least=LEAST_PEOPLE)
             if not ignores_scores:  # the known scores of people with an unknown truth bound the change
                 change += largest_mean_change(self._sample(proved), self._sample(self._unproved), LEAST_PEOPLE)
             largest_change = max(largest_change, change)
@@ -126,7 +126,7 @@ class MissingValues:
         # mean share of a group in its people's strata: people are only compared with others of their stratum
         own_share = (weights**2 / stratum_weights[:, None]).sum(axis=0) / group_weights
         comparable_share = np.maximum(1e-9, 1 - own_share)  # above 0, so that every group has a rate
-        unknown = self._undecided | self._no_stratum | self.no_group
+        unknown = self._undecided | self._no_stratum | self.no_group  # people whom no stratum can count
         stratum_changes = [0.0]
         for of_kind in (~self._nobody, *self._proved):  # everybody, then people with each true outcome
             may_be_of_kind, counted = of_kind | self._unproved, of_kind & is_known
@@ -134,6 +134,6 @@ class MissingValues:
             for stratum in np.argsort(-sizes, kind="stable")[:MOST_STRATA]:
                 in_stratum = strata == stratum
                 compared = in_stratum & may_be_of_kind & (of_kind | self._undecided)
-                unsure = (in_stratum | self._no_stratum) & may_be_of_kind & ~(in_stratum & of_kind)
+                unsure = (in_stratum | self._no_stratum) & may_be_of_kind & ~(in_stratum & of_kind)  # may belong
                 stratum_changes.append(self._change(compared, unsure, self._undecided, least=LEAST_PEOPLE))
         return self._change(~self._nobody, self._nobody, unknown, comparable_share), max(stratum_changes)

@@ -95,7 +95,7 @@ def _add_gaps(
     for step in reached_steps(steps, grouping):
         is_known = (step.grouping.codes >= 0) & ~np.isnan(step.passed)
         samples.append(sample_of(table, step.grouping, step.passed, is_known, binary=True))
-    codes = np.flatnonzero(np.min([sample.totals for sample in samples], axis=0) > 0)
+    codes = np.flatnonzero(np.min([sample.totals for sample in samples], axis=0) > 0)  # groups that reach every step
     if len(codes) < 2:
         return document
     rates = np.stack([sample.means[codes] for sample in samples])  # shape (steps, groups)
@@ -121,6 +121,6 @@ def _add_gaps(
         overall = drawn_interval(float(np.prod(ratios)), *products)
         smallest = int(ratios.argmin())
         p_smallest = float((separate_ratios.argmin(axis=0) == smallest).mean())
-        name = steps[smallest].name
-        gaps.append(GapDocument(group, by_step, overall, smallest=name, probability=p_smallest))
+        step_name = steps[smallest].name
+        gaps.append(GapDocument(group, by_step, overall, smallest=step_name, probability=p_smallest))
     return replace(document, reference=grouping.labels[codes[reference]], gaps=tuple(gaps))

@@ -139,7 +139,7 @@ class _Counts:
         return cls(people_of_variables, csr_array(np.array(rows, dtype=float)), [*parts, WHOLE_FILE], sizes)
 
     def small_parts(self) -> Iterator[Part]:
-        """Yield the parts with a count of 1 to 4 people; with the part `PEOPLE` of a row, also its part `TRUTH`."""
+        """Yield the parts of rows with a count of 1 to 4 people; with the part `PEOPLE`, also its row's `TRUTH`."""
         for part, count in zip(self.parts, self.membership @ self.people, strict=True):
             if 0 < count < LEAST_SHOWN:
                 yield part
@@ -213,12 +213,12 @@ class _Counts:
         return changes
 
     def _movable_variables(self, target: int, hidden_parts: set[Part]) -> NDArray[np.int64]:
-        """Return indices of at most `MOST_MOVED` variables: those in the target, then those in many masked counts."""
+        """Return indices of variables (alike people) to move: those in the count `target`, then in masked counts."""
         in_target = self.membership[[target]].toarray()[0] > 0
         masked_indices = [index for index, part in enumerate(self.parts) if part in hidden_parts]
-        in_masked = self.membership[masked_indices].sum(axis=0)
-        preferred = np.lexsort((-self.people, -in_masked, ~in_target))  # the last key is the first criterion
-        return np.sort(preferred[:MOST_MOVED])
+        masked_counts = self.membership[masked_indices].sum(axis=0)  # number of those that include a variable
+        by_priority = np.lexsort((-self.people, -masked_counts, ~in_target))  # the last key is the first criterion
+        return np.sort(by_priority[:MOST_MOVED])
 
 
 def _answer_combinations(answers: Integers, truth: Integers | None) -> Iterator[tuple[str, NDArray[np.bool_]]]:
