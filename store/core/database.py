@@ -247,7 +247,7 @@ class _Slots:
         self._free_slots, self._wait_s, self._reason = asyncio.Semaphore(count), wait_s, reason
 
     async def take(self) -> None:
-        """Take a slot; raise `StoreUnavailable` if none becomes free in time."""
+        """Take a slot, the right to use a connection; raise `StoreUnavailable` if none becomes free in time."""
         try:
             async with asyncio.timeout(self._wait_s):
                 await self._free_slots.acquire()

@@ -65,7 +65,7 @@ class XlsxRows:
             last_line, row_count = line, row_count + 1
             if row_count > MOST_ROWS:
                 raise Unreadable(f"more than {MOST_ROWS:,} rows; send a random part of them", line=line)
-            is_complete = indices == all_indices and self._count_start is None
+            is_complete = indices == all_indices and self._count_start is None  # no cell is empty or left out
             row = cells if is_complete else self._place_cells(indices, cells, line, row_count)
             for cell in row:
                 if isinstance(cell, str) and (len(cell) > LONGEST_CELL or cell[0] in SUSPICIOUS):  # texts are not empty

@@ -37,8 +37,8 @@ def admit(c: Connection, job: Job, hosts: Collection[str], cooldown_s: float) ->
         lock_transaction(c, f"host:{host}")
         # a row of `host_turns` is a job that is to call a host; `admitted_at` is NULL while it must wait
         c.execute(insert_into(c, host_turns).values(job_id=job.id, host=host).on_conflict_do_nothing())
-        admission = select(host_turns.c.admitted_at).where(host_turns.c.job_id == job.id, host_turns.c.host == host)
-        if c.execute(admission).scalar_one() is None:
+        admitted_at = select(host_turns.c.admitted_at).where(host_turns.c.job_id == job.id, host_turns.c.host == host)
+        if c.execute(admitted_at).scalar_one() is None:
             waits += _wait_for_host(c, job, host, cooldown_ms)
     if waits:
         return max(waits, key=lambda wait: wait.at)

@@ -48,7 +48,7 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30, attempt_c
     """
     statement = update_job(
         status="running",
-        fence=jobs.c.fence + 1,
+        fence=jobs.c.fence + 1,  # the number of the claim
         attempt=jobs.c.attempt + 1,
         attempts_without_progress=jobs.c.attempts_without_progress + 1,
         lease_owner=owner,
@@ -118,7 +118,7 @@ FROZEN_S = 10
 def _serialise_claims(c: Connection) -> None:
     """Wait until no other worker chooses a job, and lock other workers out until this transaction ends."""
     if c.dialect.name == "postgresql":  # SQLite serialises all writes
-        # True limits the setting to this transaction
+        # ends the transaction of a worker that freezes; True limits the setting to this transaction
         session_timeout = func.set_config("idle_in_transaction_session_timeout", f"{FROZEN_S}s", True)
         c.execute(select(session_timeout, func.pg_advisory_xact_lock(CLAIM_LOCK)))
 
@@ -160,7 +160,7 @@ def hold(c: Connection, claim: Claim) -> Job:
 
     Raise `LeaseLost` if the job was claimed again or has ended.
     """
-    query = select(*CHANGING).where(*_lease_conditions(claim)).with_for_update(key_share=True)
+    query = select(*CHANGING).where(*_lease_conditions(claim)).with_for_update(key_share=True)  # columns that change
     row = c.execute(query).mappings().one_or_none()
     if row is None:
         raise LeaseLost(claim.job.id, claim.fence)

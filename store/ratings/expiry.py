@@ -31,7 +31,7 @@ _later = ratings.alias("later")
 def expiring(c: Connection, within_s: float, limit: int) -> list[Summary]:
     """List ratings that expire within `within_s` seconds, have no successor and were not announced.
 
-    The successor of a rating is a later rating of the same tenant, address (for uploads: service), method and
+    The successor of a rating is a later rating (`_later`) of the same tenant, address (uploads: service), method and
     attribute. Withdrawn ratings are neither listed nor successors.
     """
     same_series = and_(*(_later.c[name] == ratings.c[name] for name in ("tenant", "target_url", "method", "attribute")))

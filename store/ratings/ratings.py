@@ -144,7 +144,7 @@ def add(c: Connection, new_rating: NewRating, job_id: str) -> StoredRating:
     }
     document = as_json(replace(rating, **facts))
     unmasked_document = None
-    if new_rating.public is not None:
+    if new_rating.public is not None:  # the form for others, with masked counts of people
         # the digest is public: without a random salt, documents with guessed counts could be tried until one has it
         unmasked_document = document | {"salt": token_hex(16)}
         mask_facts = {**(new_rating.public.masked or {}), "unmasked": rating_digest(unmasked_document)}

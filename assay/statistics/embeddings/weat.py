@@ -88,7 +88,7 @@ def partition_test(first: ArrayLike, second: ArrayLike, rng: np.random.Generator
 
 
 def _count_partitions(values: Floats, size: int, observed: float) -> PartitionTest:
-    """Count the partitions whose sum over a group of `size` members reaches the `observed` sum."""
+    """Count the partitions whose sum over a group of `size` members reaches the `observed` sum; `SLACK`: rounding."""
     partitions, middle = math.comb(values.size, size), values.size // 2
     first_half, second_half = _subset_sums(values[:middle]), _subset_sums(values[middle:])
     # a group of `size` members has `count` of them from the first half, and the others from the second
@@ -133,14 +133,14 @@ def _subset_sums(values: Floats) -> list[Floats]:
 
 
 def _sample_partitions(values: Floats, size: int, observed: float, rng: np.random.Generator) -> PartitionTest:
-    """Estimate the p-values of `_count_partitions` from `DRAWS` random partitions."""
-    larger_count = farther_count = 0
+    """Estimate the p-values of `_count_partitions` from `DRAWS` random partitions; `SLACK`: rounding."""
+    reaching_count = farther_count = 0
     for _ in range(DRAWS // BLOCK):
         permuted = rng.permuted(np.broadcast_to(values, (BLOCK, values.size)), axis=1)
         sums = permuted[:, :size].sum(axis=1)
-        larger_count += int((sums >= observed - SLACK).sum())
+        reaching_count += int((sums >= observed - SLACK).sum())
         farther_count += int((np.abs(sums) >= abs(observed) - SLACK).sum())
-    one_sided, two_sided = ((count + 1) / (DRAWS + 1) for count in (larger_count, farther_count))
+    one_sided, two_sided = ((count + 1) / (DRAWS + 1) for count in (reaching_count, farther_count))
     standard_errors = (math.sqrt(p * (1 - p) / DRAWS) for p in (one_sided, two_sided))
     return PartitionTest(one_sided, two_sided, None, "monte-carlo", DRAWS, *standard_errors)  # no strict p-value
 

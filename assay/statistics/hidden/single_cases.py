@@ -88,7 +88,7 @@ class SingleCases:
         return np.asarray((pair_differences(self.outputs) ** 2).sum(axis=2))
 
     def squared_means(self, rng: np.random.Generator, draws: int) -> Floats:
-        """Draw the squared mean difference between every two values, shape (draws, pairs)."""
+        """Draw the squared mean difference of the answers with every two values; shape (draws, pairs of values)."""
         differences = pair_differences(self.outputs)
         difference_columns = differences.reshape(len(differences), -1)
         samples = mean_draws(difference_columns, self.clusters, rng, draws, self.max_draw_weights)
@@ -120,7 +120,7 @@ class SingleCases:
         return _has_same_noise(self.noise, limit**2 / 200)
 
     def is_measurable(self, noise: float, limit: float) -> bool:
-        """Return whether the size is no mere upper bound: noise is small, or repeated answers alone exceed `limit`.
+        """Return whether an effect is more than an upper bound: small noise, or repeated answers alone exceed `limit`.
 
         Small is a variance (`noise`) below the square of `limit`; a large noise of few answers is underestimated.
         """
@@ -128,7 +128,7 @@ class SingleCases:
 
 
 def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draws: int = DRAWS) -> HiddenEffect:
-    """Draw how much a typical item's answers differ by value: the root mean square, less the noise of repeated answers.
+    """Draw how much a typical item's answers differ by the attribute's value: root mean square, less noise.
 
     Without repeated answers, or if their noise differs, it is an upper bound. `limit`: the largest size without bias.
     """
@@ -142,7 +142,7 @@ def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draw
         noise = mean_draws(pair_variances, {}, rng, draws)  # no clusters: the noise of each question is its own
         squares = squares - noise
         is_measured = cases.is_measurable(float(noise.mean(axis=0).max()), limit)
-    squares = squares[:, furthest(squares.mean(axis=0))]
+    squares = squares[:, furthest(squares.mean(axis=0))]  # of the pairs of values that differ most
     if squares.shape[1] > 1:  # without a joint fit, the largest of several noisy estimates would be too large
         squares = varying_effect(squares.mean(axis=0), np.cov(squares.T), limit**2, rng, draws).strata
     return HiddenEffect(
@@ -174,7 +174,7 @@ def text_effect(
     persons = {"person": cases.clusters["person"][is_shared]}
     has_persons = len(np.unique(persons["person"])) >= LEAST_CLUSTERS
     fit = _fit_cells_and_persons(cases, text_ids, is_shared) if has_persons else None
-    if fit is None or fit.freedom < LEAST_FREEDOM:
+    if fit is None or fit.freedom < LEAST_FREEDOM:  # too few residual degrees of freedom
         return (replace(item_effect(cases, limit, rng, draws), name=TEXT, bound=True),)
     value_count = cases.outputs.shape[1]
     pairs = list(combinations(range(value_count), 2))
@@ -232,17 +232,17 @@ class _Fit:
 
         They are the first three arguments of `_draw_squares`. Of `all_cells` texts, these may be a sample.
         """
-        total = float(self.sizes.sum())
+        answers = float(self.sizes.sum())  # their number; `sizes` are those of the cells
         differences = self.effects[:, b] - self.effects[:, a]
-        differences = differences - (self.sizes[:, None] * differences).sum(axis=0) / total
+        differences = differences - (self.sizes[:, None] * differences).sum(axis=0) / answers
         residual = float(((self.residuals[:, b] - self.residuals[:, a]) ** 2).sum()) / self.freedom  # variance
         squares = self.sizes * (differences**2).sum(axis=1)
-        estimate = (float(squares.sum()) - self.cell_error * residual) / total
+        estimate = (float(squares.sum()) - self.cell_error * residual) / answers
         # the variance of the estimate if cells do not differ; the second term is that of the estimated `residual`
-        error_variance = 2 * residual**2 * self.cell_error * (1 + self.cell_error / self.freedom) / total**2
-        count = len(self.sizes)
-        unasked_variance = max(0.0, 1 - count / all_cells) * float(squares.var()) * count / total**2
-        by_size = 4 * residual / total  # a non-central sum of squares varies more, the larger the differences are
+        error_variance = 2 * residual**2 * self.cell_error * (1 + self.cell_error / self.freedom) / answers**2
+        cell_count = len(self.sizes)
+        unasked_variance = max(0.0, 1 - cell_count / all_cells) * float(squares.var()) * cell_count / answers**2
+        by_size = 4 * residual / answers  # a non-central sum of squares varies more, the larger the differences are
         return estimate, error_variance + unasked_variance, by_size
 
 
@@ -287,7 +287,7 @@ def _draw_squares(
     # spike-and-slab posterior on a grid of sizes in units of the scale: Cauchy quantiles, and points near the estimate
     size_grid = np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
     variance = max(error + by_size * max(estimate, 0.0), 1e-12 * limit**4)  # a divisor, never 0
-    near_squares = estimate + math.sqrt(variance) * np.linspace(-NEAR, NEAR, CELLS)
+    near_squares = estimate + math.sqrt(variance) * np.linspace(-NEAR, NEAR, CELLS)  # `NEAR`: standard errors
     size_grid = np.unique(np.concatenate([size_grid, np.sqrt(near_squares[near_squares > 0]) / (limit / 2)]))
     edges = np.concatenate([[0.0], (size_grid[1:] + size_grid[:-1]) / 2, size_grid[-1:]])
     half_normal_mass = np.exp(-(size_grid**2) / 2) * np.diff(edges)

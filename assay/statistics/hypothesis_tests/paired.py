@@ -106,5 +106,5 @@ def _sample_swaps(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[
     for start in range(0, draws, rows_per_block):
         rows = min(rows_per_block, draws - start)
         random_bytes = rng.integers(0, 256, (rows, math.ceil(pairs / 8)), dtype=np.uint8)  # 8 pairs a byte
-        for first in range(0, rows, rows_at_once):  # portions that fit in the cache
-            yield np.unpackbits(random_bytes[first : first + rows_at_once], axis=1, count=pairs).astype(float)
+        for top in range(0, rows, rows_at_once):  # first rows of portions that fit in the cache
+            yield np.unpackbits(random_bytes[top : top + rows_at_once], axis=1, count=pairs).astype(float)

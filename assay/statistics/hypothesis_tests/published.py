@@ -171,22 +171,22 @@ def _biased_steps(
 ) -> tuple[bool, bool]:
     """Return whether steps 1 and 2 are biased, by the tests of each block (set of inputs) against each distribution."""
 
-    def is_similar(block: str, names: Iterable[str]) -> bool:
-        return any(tests[block][name].p >= alpha for name in names)
+    def is_similar(block: str, distributions: Iterable[str]) -> bool:
+        return any(tests[block][distribution].p >= alpha for distribution in distributions)
 
     is_literal = reading == "similar-to-biased"  # the literal reading of section 4.3
     if is_literal:
-        step_1 = [is_similar(block, biased) for block in unbiased]
+        step_1_biased = [is_similar(block, biased) for block in unbiased]
     else:
-        step_1 = [not is_similar(block, unbiased) for block in unbiased]
-    step_2 = [not is_similar(block, unbiased) for block in biased]
+        step_1_biased = [not is_similar(block, unbiased) for block in unbiased]
+    step_2_biased = [not is_similar(block, unbiased) for block in biased]
     if join == "or":  # one block that looks unbiased is enough to make step 2 unbiased
-        return any(step_1), all(step_2)
+        return any(step_1_biased), all(step_2_biased)
     if join == "and":
-        return any(step_1), any(step_2)
+        return any(step_1_biased), any(step_2_biased)
     if is_literal:  # a vote counts each block's comparison with each biased distribution
-        step_1 = [is_similar(block, [name]) for block in unbiased for name in biased]
-    return aggregate_biased(step_1, "vote"), aggregate_biased(step_2, "vote")
+        step_1_biased = [is_similar(block, [name]) for block in unbiased for name in biased]
+    return aggregate_biased(step_1_biased, "vote"), aggregate_biased(step_2_biased, "vote")
 
 
 TIE_SLACK = 1e-12

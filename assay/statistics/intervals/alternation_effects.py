@@ -59,7 +59,7 @@ def pair_differences(outputs: Floats) -> Floats:
 def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAWS) -> dict[tuple[str, str], Floats]:
     """Draw the mean difference between a profile's outputs for every two values, in units of the outputs' sd.
 
-    The draws of each pair ``(a, b)``, in the values' order, are those of mean(b) - mean(a).
+    A profile is asked with each value. Draws of a pair ``(a, b)``, in the values' order, are of mean(b) - mean(a).
     """
     samples = _draw_in_sds(pair_differences(profiles.outputs), profiles, rng, draws)
     return dict(zip(combinations(profiles.values, 2), samples.T, strict=True))

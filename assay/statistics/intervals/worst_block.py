@@ -109,7 +109,7 @@ def _worst_limits(
 
     `fair` are the unbiased distributions; `observed_samples` are `samples` without outputs that were never observed.
     """
-    sets = _candidate_sets(samples, shares, fair, neutral)
+    sets = _candidate_sets(samples, shares, fair, neutral)  # of outputs; a difference: a set's share less its fair one
     # the unbiased distribution nearest to each block; the largest differences from them decide what is cut off
     mean_excess = _excess_of_sets(samples.mean(axis=0)[None], shares, fair, sets, neutral)[0]  # (blocks, fair, sets)
     differences_by_block = [
