@@ -225,7 +225,7 @@ class Sheet:
         complete_rows: list[Row] = []
         pieces: list[str] = []
         with _translate_zip_errors():
-            # the first element, the root, sets the handlers: its prefix is that of all names
+            # the first element, the root, sets the handlers: its namespace prefix is that of all names
             parser = new_parser(lambda root, _: self._set_handlers(parser, root, complete_rows, pieces))
             for xml_bytes in self._workbook.pieces(self._part, MOST_UNPACKED_BYTES):
                 parser.Parse(xml_bytes)

@@ -160,7 +160,7 @@ def hold(c: Connection, claim: Claim) -> Job:
 
     Raise `LeaseLost` if the job was claimed again or has ended.
     """
-    query = select(*CHANGING).where(*_lease_conditions(claim)).with_for_update(key_share=True)  # columns that change
+    query = select(*CHANGING).where(*_lease_conditions(claim)).with_for_update(key_share=True)  # a run changes them
     row = c.execute(query).mappings().one_or_none()
     if row is None:
         raise LeaseLost(claim.job.id, claim.fence)

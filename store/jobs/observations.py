@@ -178,7 +178,7 @@ def count(c: Connection, job_id: str) -> int:
 
 
 def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:
-    """Delete failures with these codes, so that their probes are sent again; return their number.
+    """Delete failures with these codes, so that their probes (questions) are sent again; return their number.
 
     Raise `LeaseLost` if the claim is no longer valid.
     """
@@ -193,7 +193,7 @@ def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:
 
 
 def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) -> CounterIncrements:
-    """Insert or replace observations of a job, locked by the claim `fence`; return by how much its counters change."""
+    """Insert or replace observations of a locked job under claim number `fence`; return the changes of its counters."""
     entry_of_unit = {entry.observation.probe.unit: entry for entry in entries}  # a unit is the id of a probe
     stored_rows = {row["unit"]: dict(row) for row in _rows_with(c, job.id, "unit", list(entry_of_unit))}
     now, last_seq = read_clock(c), job.observed

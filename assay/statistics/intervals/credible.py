@@ -175,7 +175,7 @@ def _compatible_sizes(observed: float, level: float, *, signed: bool) -> Floats:
 
     Sizes and value are in standard errors; see `absolute_value_interval`.
     """
-    # grids of true sizes, and of the values that could be observed; all others are clearly (by `CLEAR`) different
+    # grids of true sizes, and of the values that could be observed; farther ones differ clearly from `observed`
     sizes = np.arange(0.0, max(0.0, observed) + CLEAR, STEP)
     observations = np.arange(min(0.0, observed) - 2 * CLEAR if signed else 0.0, max(0.0, observed) + 2 * CLEAR, STEP)
 

@@ -125,7 +125,7 @@ class SamplingEffects:
 
 
 def _total_variation_interval(deviations: Sequence[Floats], effect: Floats) -> Interval:
-    """Return the interval of a total variation (draws: `effect`), the largest sum of `deviations` of a value set."""
+    """Return a total variation's interval (`effect`: its draws): the largest sum of `deviations` of a set of values."""
     columns = []
     for deviation in deviations:
         sets = sets_of(deviation.mean(axis=0)[None])
