@@ -115,9 +115,9 @@ def _count_reaching(sum_pairs: Sequence[tuple[Floats, Floats]], threshold: float
     Each of `sum_pairs` has the sorted sums of the members from the first half, and of those from the second.
     """
     count = 0
-    for first, second in sum_pairs:  # their sum reaches the threshold if `first` reaches `threshold - second`
-        below_counts = np.searchsorted(first, threshold - second, side="right" if strict else "left")
-        count += first.size * second.size - int(below_counts.sum())
+    for first_sums, second_sums in sum_pairs:  # a first sum must reach the threshold less a second sum
+        below_counts = np.searchsorted(first_sums, threshold - second_sums, side="right" if strict else "left")
+        count += first_sums.size * second_sums.size - int(below_counts.sum())
     return count
 
 

@@ -51,9 +51,9 @@ def pair_differences(outputs: Floats) -> Floats:
 
     The order of the pairs is that of `itertools.combinations`.
     """
-    first, second = np.triu_indices(outputs.shape[1], k=1)
+    first_values, second_values = np.triu_indices(outputs.shape[1], k=1)
     # the layout in memory determines the rounding of later sums
-    return np.ascontiguousarray(outputs[:, second] - outputs[:, first])
+    return np.ascontiguousarray(outputs[:, second_values] - outputs[:, first_values])
 
 
 def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAWS) -> dict[tuple[str, str], Floats]:

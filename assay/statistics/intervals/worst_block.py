@@ -44,8 +44,8 @@ def step_intervals(
 
     Parameters
     ----------
-    effects : StepEffects
-        Draws of the effects; the estimates are their means.
+    effects, transitions : StepEffects; ndarray, shape (draws, rows, outputs)
+        Draws of the effects, whose means are the estimates; draws of the transition matrix, from `draw_transitions`.
     unbiased, biased : array_like, shape (blocks, rows)
         Declared shares of the values in each block (set of inputs) of step 1 and of step 2.
     observed : array_like of bool, shape (rows, outputs), optional
@@ -107,7 +107,7 @@ def _worst_limits(
 ) -> tuple[float, float]:
     """Compute the interval limits of the effect in the worst block, which is a set of inputs with given `shares`.
 
-    `fair` are the unbiased distributions; `observed_samples` are `samples` without outputs that were never observed.
+    `samples` are transition matrices (`observed_samples`: without unobserved outputs), `fair` unbiased distributions.
     """
     sets = _candidate_sets(samples, shares, fair, neutral)  # of outputs; a difference: a set's share less its fair one
     # the unbiased distribution nearest to each block; the largest differences from them decide what is cut off
