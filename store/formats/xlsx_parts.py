@@ -243,13 +243,13 @@ class Sheet:
         other_handlers = {prefix + "mergeCell": self._note_merged, prefix + "col": self._note_hidden}
         cell: Attributes = {}
         text: str | None = None
-        has_formula = is_phonetic = False
         columns: list[int] = []
         values: list[Field] = []
-        column = row_digits = 0
+        has_formula, is_phonetic, column, row_digits = False, False, 0, 0
         texts = self._workbook.texts
 
         def start(name: str, attributes: Attributes) -> None:
+            """Begin an element: a row, a cell, or a part of a cell (its value, text, formula or pronunciation)."""
             nonlocal cell, text, has_formula, is_phonetic, columns, values, column, row_digits
             if name in content_names:  # the value or text of the cell
                 pieces.clear()
@@ -265,6 +265,7 @@ class Sheet:
                 other_handlers[name](attributes)
 
         def end(name: str) -> None:
+            """End an element: add a cell's value to `values` of its row, or a row with values to `rows`."""
             nonlocal text, is_phonetic, column
             if name in content_names:  # the value or text of the cell
                 if not is_phonetic:

@@ -168,8 +168,7 @@ def log_mean_probability(surrogate: Surrogate, prior: NormalPrior) -> float:
 
 def _log_density_along_slope(surrogate: Surrogate, prior: NormalPrior) -> tuple[Floats, Floats, Floats]:
     """Return the logit's slope in the prior's coordinates, points along it, and the posterior's log density at them."""
-    # slow to import: only drawing needs it
-    from scipy.optimize import brentq
+    from scipy.optimize import brentq  # slow to import: only drawing needs it
 
     slope = np.asarray(surrogate.weights @ prior.factor)
     steepness = float(np.linalg.norm(slope))
@@ -201,8 +200,7 @@ def _validate_probabilities(probability: ArrayLike, count: int) -> Floats:
 
 def _fit_weights(inputs: Floats, probabilities: Floats, ridge: float) -> tuple[Floats, float]:
     """Minimise the penalised cross-entropy, to a gradient of `FLAT` per reply; return the weights and the constant."""
-    # slow to import: only fitting needs it
-    from scipy.optimize import minimize
+    from scipy.optimize import minimize  # slow to import: only fitting needs it
 
     design = np.column_stack([inputs, np.ones(len(inputs))])
     # a tiny penalty keeps the constant finite if all answers are (nearly) alike

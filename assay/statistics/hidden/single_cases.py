@@ -199,7 +199,7 @@ def text_effect(
         between_a, between_b = (variance_draws[:, value] - noise[:, value] for value in (a, b))  # variances of persons
         between_persons = between_a if between_a.mean() < between_b.mean() else between_b
         single_variance = difference_variance - noise[:, a] - noise[:, b] - 2 * between_persons  # 2: for two persons
-        shared_squares.append(means[:, index] + text_variance)
+        shared_squares.append(means[:, index] + text_variance)  # the first two parts
         estimate, error = float(single_variance.mean()), float(single_variance.var())  # at this size: `by_size` is 0
         prior = PRIOR_OF_SINGLE_CASES / len(pair_indices)
         single_squares.append(_draw_squares(estimate, error, 0.0, limit, prior_share=prior, rng=rng, draws=draws))
