@@ -133,7 +133,7 @@ def _subset_sums(values: Floats) -> list[Floats]:
 
 
 def _sample_partitions(values: Floats, size: int, observed: float, rng: np.random.Generator) -> PartitionTest:
-    """Estimate the p-values of `_count_partitions` from `DRAWS` random partitions; `SLACK`: rounding."""
+    """Estimate the p-values of `observed`, a sum of `size` values, by `DRAWS` random partitions (`SLACK`: rounding)."""
     reaching_count = farther_count = 0
     for _ in range(DRAWS // BLOCK):
         permuted = rng.permuted(np.broadcast_to(values, (BLOCK, values.size)), axis=1)

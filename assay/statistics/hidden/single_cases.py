@@ -253,21 +253,21 @@ def _fit_cells_and_persons(cases: SingleCases, cells: Integers, is_shared: NDArr
     shape = cases.outputs[is_shared].shape
     outputs = cases.outputs[is_shared].reshape(len(cell_ids), -1)
     table = cross_tabulate(cell_ids, person_ids)
-    sizes, person_sizes = table.sum(axis=1), table.sum(axis=0)
-    shares = table / sizes[:, None]  # of each person in the answers of a cell
+    cell_sizes, person_sizes = table.sum(axis=1), table.sum(axis=0)
+    shares = table / cell_sizes[:, None]  # of each person in the answers of a cell
     gram = np.diag(person_sizes) - table.T @ shares  # the persons' normal equations, with the cells eliminated
     inverse = np.linalg.pinv(gram, hermitian=True)
     cell_sums, person_sums = cluster_sums(outputs, cell_ids), cluster_sums(outputs, person_ids)
     person_effects = inverse @ (person_sums - shares.T @ cell_sums)
     person_effects -= person_sizes @ person_effects / len(cell_ids)  # their mean over the answers is 0
-    effects = cell_sums / sizes[:, None] - shares @ person_effects
-    residuals = outputs - effects[cell_ids] - person_effects[person_ids]
+    cell_effects = cell_sums / cell_sizes[:, None] - shares @ person_effects
+    residuals = outputs - cell_effects[cell_ids] - person_effects[person_ids]
     residuals[np.abs(residuals) < ROUNDING] = 0.0
-    freedom = len(cell_ids) - len(sizes) - int(np.linalg.matrix_rank(gram, hermitian=True))
+    freedom = len(cell_ids) - len(cell_sizes) - int(np.linalg.matrix_rank(gram, hermitian=True))
     # error variances of the cells' means, and of the persons' effects in them; both around the overall mean
     person_share_gram = table.T @ shares - np.outer(person_sizes, person_sizes) / len(cell_ids)
-    cell_error = len(sizes) - 1 + float(np.trace(inverse @ person_share_gram))
-    return _Fit(effects.reshape(-1, *shape[1:]), sizes, residuals.reshape(shape), freedom, cell_error)
+    cell_error = len(cell_sizes) - 1 + float(np.trace(inverse @ person_share_gram))
+    return _Fit(cell_effects.reshape(-1, *shape[1:]), cell_sizes, residuals.reshape(shape), freedom, cell_error)
 
 
 def _draw_squares(
@@ -304,7 +304,7 @@ def _draw_squares(
 def _largest_repeated_square(repeats: Floats) -> float:
     """Return the square of the largest difference between two values in repeated answers, less its standard error.
 
-    It is the mean product of the differences in two separate answers, to which noise adds nothing on average.
+    It is the mean product of the differences in two of the three answers (axis 2), to which noise on average adds 0.
     """
     differences = np.stack([repeats[:, b] - repeats[:, a] for a, b in combinations(range(repeats.shape[1]), 2)])
     # the square of a sum without the squares of its terms: the products of any two of the differences

@@ -88,8 +88,8 @@ def hpdi(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
     sorted_draws = np.sort(_validate_draws(draws, level))
     inside_count = min(sorted_draws.size, math.ceil(level * sorted_draws.size))
     widths = sorted_draws[inside_count - 1 :] - sorted_draws[: sorted_draws.size - inside_count + 1]
-    narrowest = int(np.argmin(widths))
-    return IntervalEnds(float(sorted_draws[narrowest]), float(sorted_draws[narrowest + inside_count - 1]))
+    narrowest_index = int(np.argmin(widths))
+    return IntervalEnds(float(sorted_draws[narrowest_index]), float(sorted_draws[narrowest_index + inside_count - 1]))
 
 
 def interval_of(draws: ArrayLike, level: float = 0.95) -> Interval:

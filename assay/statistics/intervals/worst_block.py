@@ -136,10 +136,10 @@ def _tail_share(differences: Floats, ranks: Integers, level: float, near: float 
     `ranks` are those of the draws. Only differences within `near` standard errors of the largest count (``None``: all).
     """
     means = differences.mean(axis=0)
-    largest = int(means.argmax())
+    largest_index = int(means.argmax())
     if near is not None:
-        gap_errors = (differences[:, [largest]] - differences).std(axis=0)
-        ranks = ranks[:, means[largest] - means <= near * gap_errors]
+        gap_errors = (differences[:, [largest_index]] - differences).std(axis=0)
+        ranks = ranks[:, means[largest_index] - means <= near * gap_errors]
     # the largest difference is below its interval only if all tied differences are, and above it if any of them is
     highest_rank = (ranks.max(axis=1) + 0.5) / len(ranks)
     return float(1 - np.quantile(np.maximum(highest_rank, 1 - highest_rank), level))
