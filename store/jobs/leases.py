@@ -132,7 +132,7 @@ def _announce_again(c: Connection, job_id: str, new_claim: Claim | None) -> None
 
 
 def announce_next(c: Connection, share: Share, attempt_cap: int) -> str | None:
-    """Mark the next job in the fair order as dispatched, and return its id; ``None`` if there is no job to announce.
+    """Mark the next job in the fair order as dispatched, and return its id, to be announced to workers; ``None``: no job.
 
     Called after a job has ended: its tenant may have been at its limit, and jobs of such tenants are not announced.
     """
@@ -154,13 +154,13 @@ def updated_job(claim: Claim, row: RowMapping) -> Job:
 
 
 def hold(c: Connection, claim: Claim) -> Job:
-    """Lock the job's row until the transaction ends, if the claim is still valid, and return the current job.
+    """Lock the job's row until the transaction ends, if the claim is still valid; return the job as it is now.
 
     Every write of a run calls this first. An expired lease stays valid until another worker claims the job.
 
     Raise `LeaseLost` if the job was claimed again or has ended.
     """
-    query = select(*CHANGING).where(*_lease_conditions(claim)).with_for_update(key_share=True)  # a run changes them
+    query = select(*CHANGING).where(*_lease_conditions(claim)).with_for_update(key_share=True)
     row = c.execute(query).mappings().one_or_none()
     if row is None:
         raise LeaseLost(claim.job.id, claim.fence)

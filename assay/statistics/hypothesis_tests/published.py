@@ -157,8 +157,8 @@ def published_letter(
         block: {name: COMPARISONS[statistic](observed[block], shares, rng) for name, shares in specifications.items()}
         for block in specifications
     }
-    step_1, step_2 = _biased_steps(tests, unbiased, biased, reading, join or JOIN_OF[reading], alpha)
-    return PublishedVerdict(two_step_letter(step_1, step_2), step_1, step_2, tests)
+    step_1_biased, step_2_biased = _biased_steps(tests, unbiased, biased, reading, join or JOIN_OF[reading], alpha)
+    return PublishedVerdict(two_step_letter(step_1_biased, step_2_biased), step_1_biased, step_2_biased, tests)
 
 
 def _biased_steps(
@@ -308,10 +308,10 @@ def divergence_letter(
         for block in (*unbiased, *biased)
     }
     is_biased = {block: all(test.biased for test in block_tests.values()) for block, block_tests in tests.items()}
-    step_1, step_2 = (
+    step_1_biased, step_2_biased = (
         aggregate_biased([is_biased[block] for block in blocks], aggregate) for blocks in (unbiased, biased)
     )
-    return PublishedVerdict(two_step_letter(step_1, step_2), step_1, step_2, tests)
+    return PublishedVerdict(two_step_letter(step_1_biased, step_2_biased), step_1_biased, step_2_biased, tests)
 
 
 def _kl_divergence(p: Floats, q: Floats) -> Floats:
