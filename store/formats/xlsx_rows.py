@@ -39,7 +39,7 @@ class XlsxRows:
         self._header_line, indices, cells = next(self._rows, (0, [], []))
         if not cells:
             raise Unreadable("the sheet is empty; its first row must name the columns")
-        self._check_faults(self._header_line, names={})
+        self._check_faults(self._header_line, names={})  # without names yet
         names = {index: unicodedata.normalize("NFC", as_text(cell)) for index, cell in zip(indices, cells, strict=True)}
         named_indices = [index for index, name in names.items() if name]
         self._position_of_index = {index: position for position, index in enumerate(named_indices)}
@@ -121,7 +121,7 @@ class XlsxRows:
             raise Unreadable(f"{message}; name its column, or remove it", line=line)
 
     def _check_faults(self, line: int, names: dict[int, str]) -> None:
-        """Raise `Unreadable` if a row has a fault, such as the error of a formula."""
+        """Raise `Unreadable` if a row has a fault, such as the error of a formula; `names` are the columns', by index."""
         fault = self._sheet.faults.get(line)
         if fault is not None:
             index, message = fault

@@ -132,7 +132,7 @@ def _announce_again(c: Connection, job_id: str, new_claim: Claim | None) -> None
 
 
 def announce_next(c: Connection, share: Share, attempt_cap: int) -> str | None:
-    """Mark the next job in the fair order as dispatched, and return its id, to be announced to workers; ``None``: no job.
+    """Mark the next job in the fair order as dispatched, and return its id, to be announced to workers; ``None``: none.
 
     Called after a job has ended: its tenant may have been at its limit, and jobs of such tenants are not announced.
     """

@@ -88,12 +88,12 @@ def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
     or if many outputs are negative. Numbers that very many outputs share, such as a minimum price, are no amounts.
     """
     numbers, counts = np.unique(outputs, return_counts=True)
-    is_common = counts >= COMMON * outputs.size
+    is_common = counts >= COMMON * outputs.size  # numbers that at least a tenth of the outputs have
     other_counts, large_count = counts[~is_common], MOSTLY * outputs.size  # a quarter of the outputs
     # if the outputs are counts or marks, some of their other numbers are common too, so they are not amounts
     others_vary = other_counts.max(initial=0) < COMMON * other_counts.sum()
     others_are_amounts = counts[is_common].sum() >= large_count and others_vary
-    excluded_numbers = numbers[is_common if others_are_amounts else counts >= large_count]
+    excluded_numbers = numbers[is_common if others_are_amounts else counts >= large_count]  # no amounts
     positive = np.asarray(((outputs > 0) & ~np.isin(outputs, excluded_numbers)).all(axis=1))
     not_separable = (outputs < 0).mean() > NEGATIVE or positive.all() or positive.sum() < LEAST_AMOUNTS
     if not_separable or not _needs_log_scale(outputs[positive]):

@@ -134,7 +134,7 @@ def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draw
     """
     item_squares = cases.item_squares
     squares = mean_draws(item_squares, cases.clusters, rng, draws, cases.max_draw_weights)
-    is_measured = cases.knows_noise(item_squares.sum(axis=1), limit)
+    is_measured = cases.knows_noise(item_squares.sum(axis=1), limit)  # else the effect is an upper bound
     if is_measured:
         variances = cases.variances
         pairs = combinations(range(variances.shape[1]), 2)
