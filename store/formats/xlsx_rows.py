@@ -121,7 +121,7 @@ class XlsxRows:
             raise Unreadable(f"{message}; name its column, or remove it", line=line)
 
     def _check_faults(self, line: int, names: dict[int, str]) -> None:
-        """Raise `Unreadable` if a row has a fault, such as the error of a formula; `names` are the columns', by index."""
+        """Raise `Unreadable` if a row has a fault, such as the error of a formula; `names`: columns' names by index."""
         fault = self._sheet.faults.get(line)
         if fault is not None:
             index, message = fault
