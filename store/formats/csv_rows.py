@@ -116,7 +116,7 @@ def lines_of(file: BinaryIO, encoding: str, line_end: str = "\n") -> Iterator[st
     """
     raw_lines = iter(lambda: file.readline(LONGEST_LINE_BYTES + 1), b"")  # + 1: to notice a line that is too long
     lines: Iterator[str | bytes] = _decoded_lines(file, encoding, line_end) if encoding == "utf-16" else raw_lines
-    if line_end == "\r" and encoding != "utf-16":  # split as latin-1: only in UTF-16 is this byte also a part of others
+    if line_end == "\r" and encoding != "utf-16":  # latin-1 suits all: only UTF-16 has this byte in other letters
         lines = (line.encode("latin-1") for line in _decoded_lines(file, "latin-1", line_end))
     for line_number, line in enumerate(lines, 1):
         yield decode_line(line, line_number, encoding)
@@ -218,7 +218,7 @@ class CsvRows:
         lines = lines_of(file, self.dialect.encoding, self.dialect.line_end)
         self._line_offset = int(self.dialect.has_separator_line)
         if self._line_offset:
-            next(lines)
+            next(lines)  # such as "sep=;"
         self._reader = csv.reader(
             lines, delimiter=self.dialect.separator, skipinitialspace=self.dialect.skips_blanks, strict=True
         )

@@ -42,7 +42,7 @@ class XlsxRows:
         self._check_faults(self._header_line, names={})  # without names yet
         names = {index: unicodedata.normalize("NFC", as_text(cell)) for index, cell in zip(indices, cells, strict=True)}
         named_indices = [index for index, name in names.items() if name]
-        self._position_of_index = {index: position for position, index in enumerate(named_indices)}
+        self._position_of_index = {index: position for position, index in enumerate(named_indices)}  # in `columns`
         self.columns = tuple(names[index] for index in self._position_of_index)
         if not self.columns:
             remedy = f"write a name of 1 to {LONGEST_NAME} characters above each column"

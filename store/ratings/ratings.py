@@ -135,7 +135,7 @@ def add(c: Connection, new_rating: NewRating, job_id: str) -> StoredRating:
     host = None if address is None else address.partition("/")[0]
     owner = None if host is None else owners(c, [host]).get(host)
     requester = standing.requester_of(new_rating.tenant, owner)
-    host_proved = None if host is None else owner is not None
+    host_proved = None if host is None else owner is not None  # whether a tenant proved to own the host
     facts: JsonObject = {
         "id": rating_id,
         "rated_at": iso(now),

@@ -97,15 +97,15 @@ def _count_partitions(values: Floats, size: int, observed: float) -> PartitionTe
         for count, sums in enumerate(first_half)
         if 0 <= size - count < len(second_half)
     ]
-    one_sided = _count_reaching(sum_pairs, observed - SLACK)
-    larger = _count_reaching(sum_pairs, observed + SLACK, strict=True)
-    two_sided = partitions  # every difference is at least as far from 0 as 0
+    reaching_count = _count_reaching(sum_pairs, observed - SLACK)
+    larger_count = _count_reaching(sum_pairs, observed + SLACK, strict=True)
+    farther_count = partitions  # every difference is at least as far from 0 as 0
     distance = abs(observed) - SLACK
     if distance > 0:
         upper_tail = _count_reaching(sum_pairs, distance)
         lower_tail = partitions - _count_reaching(sum_pairs, -distance, strict=True)
-        two_sided = upper_tail + lower_tail
-    p_one_sided, p_two_sided, p_strict = (count / partitions for count in (one_sided, two_sided, larger))
+        farther_count = upper_tail + lower_tail
+    p_one_sided, p_two_sided, p_strict = (count / partitions for count in (reaching_count, farther_count, larger_count))
     return PartitionTest(p_one_sided, p_two_sided, p_strict, p_method="exact", partitions=partitions)
 
 
