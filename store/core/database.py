@@ -170,7 +170,7 @@ class _PostgresBackend:
         self._reader = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._connections_in_use = 0
         self._all_returned = asyncio.Event()
-        self._all_returned.set()
+        self._all_returned.set()  # no connection is in use yet
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         async with self._open_connection(self._writer) as connection, connection.begin():

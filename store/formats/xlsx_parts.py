@@ -223,7 +223,7 @@ class Sheet:
         """Yield each row that has values; the attributes of the sheet are reset first."""
         self._begin_sheet()
         complete_rows: list[Row] = []
-        pieces: list[str] = []
+        pieces: list[str] = []  # of the current cell's text
         with _translate_zip_errors():
             # the first element, the root, sets the handlers: its namespace prefix is that of all names
             parser = new_parser(lambda root, _: self._set_handlers(parser, root, complete_rows, pieces))
