@@ -5,6 +5,7 @@ from typing import Any
 
 class _Special:
     def __getattr__(self, name: str) -> Any:
+        """Return a function of scipy.special, which is imported at the first use, because the import is slow."""
         import scipy.special
 
         function = getattr(scipy.special, name)

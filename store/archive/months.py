@@ -33,7 +33,7 @@ Export = Callable[[StoredRating], bytes]
 
 
 def archive(database: Database, before_ms: int, location: str, export: Export) -> Iterator[list[places.Archived]]:
-    """Move observations of jobs that ended before `before_ms` into files in `location`; yield the jobs of each file."""
+    """Move observations of jobs ended before `before_ms`, with ratings' exports, to files; yield the jobs of each."""
     last_id = ""
     while True:
         with database.read() as c:

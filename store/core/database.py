@@ -170,7 +170,7 @@ class _PostgresBackend:
         self._reader = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._connections_in_use = 0
         self._all_returned = asyncio.Event()
-        self._all_returned.set()
+        self._all_returned.set()  # no connection is in use yet
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         async with self._open_connection(self._writer) as connection, connection.begin():
@@ -247,7 +247,7 @@ class _Slots:
         self._free_slots, self._wait_s, self._reason = asyncio.Semaphore(count), wait_s, reason
 
     async def take(self) -> None:
-        """Take a slot; raise `StoreUnavailable` if none becomes free in time."""
+        """Take a slot, the right to use a connection; raise `StoreUnavailable` if none becomes free in time."""
         try:
             async with asyncio.timeout(self._wait_s):
                 await self._free_slots.acquire()

@@ -35,7 +35,7 @@ def head() -> str:
 
 
 def upgrade(url: str) -> None:
-    """Migrate to `head` in one transaction; of concurrent processes, the first migrates while the others wait.
+    """Migrate to the newest schema, `head`, in one transaction; of concurrent processes, the first does, others wait.
 
     `url` is as in `store.core.database.Database`; a missing directory of a SQLite file is created.
     Raise `SchemaMismatch` if the database was written by a newer version of Assay, or by an unreleased version from
@@ -73,7 +73,7 @@ def upgrade_if_writable(url: str) -> str | None:
 
 
 def check(url: str, *, or_newer: bool = False) -> None:
-    """Raise an error unless the database is exactly at `head`.
+    """Raise an error unless the database is exactly at `head`, the newest schema.
 
     With `or_newer`, a later schema is accepted too: a running process continues during an upgrade, because migrations
     only add tables and columns that the process does not use.

@@ -167,7 +167,7 @@ def holds(c: Connection, column: ColumnElement[str], *texts: str) -> ColumnEleme
     """Return the condition that a column contains all texts, whether in upper or lower case; Postgres uses an index."""
     conditions = [column.icontains(text, autoescape=True) for text in texts]
     if c.dialect.name == "postgresql":  # last, because computing a row's grams (parts of 1 to 3 characters) is slow
-        grams, stored_texts = func.name_grams(func.lower(column)), map(storable, texts)
+        grams, stored_texts = func.name_grams(func.lower(column)), map(storable, texts)  # a function of the schema
         conditions += [grams.op("@>", is_comparison=True)(func.sought_grams(func.lower(text))) for text in stored_texts]
     return and_(*conditions)
 

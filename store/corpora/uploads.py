@@ -66,9 +66,9 @@ def add(
     Raise `UploadsFull` if the tenant's uploads would take more than `quota_bytes` bytes, and `QuotaExceeded` if
     everything that the tenant stores would take more than the tenant's quota.
     """
-    same_upload = equal(uploads, tenant=new_upload.tenant, digest=new_upload.digest, purpose=new_upload.purpose)
+    is_same_upload = equal(uploads, tenant=new_upload.tenant, digest=new_upload.digest, purpose=new_upload.purpose)
     # the lock of the counts is held until the end, so that concurrent uploads are added up
-    quota.subtract_size(c, uploads, new_upload.tenant, *same_upload)  # if it exists: its summary changes
+    quota.subtract_size(c, uploads, new_upload.tenant, *is_same_upload)  # if it exists: its summary changes
     statement = insert_into(c, uploads).values(created_at=now_ms(), **vars(new_upload))
     statement = statement.on_conflict_do_update(
         index_elements=[uploads.c.tenant, uploads.c.digest, uploads.c.purpose],
@@ -78,7 +78,7 @@ def add(
     is_new = upload.id == new_upload.id
     if is_new and quota_bytes is not None and (total := stored_bytes(c, new_upload.tenant)) > quota_bytes:
         raise UploadsFull(stored=total - new_upload.bytes, size=new_upload.bytes, quota=quota_bytes)
-    quota.add_size(c, uploads, new_upload.tenant, *same_upload)
+    quota.add_size(c, uploads, new_upload.tenant, *is_same_upload)
     if not is_new:
         return upload, False
     content.seek(0)
@@ -106,11 +106,11 @@ def remove(c: Connection, upload_id: str, tenant: str) -> bool:
     digest = c.execute(digest_query).scalar_one_or_none()
     if digest is None:
         return False
-    unfinished_jobs = select(jobs.c.id).where(jobs.c.tenant == tenant, jobs.c.status.in_(("queued", "running")))
+    job_query = select(jobs.c.id).where(jobs.c.tenant == tenant, jobs.c.status.in_(("queued", "running")))
     # a job about recorded decisions holds their counts, and never reads the file again
     reads_files = func.coalesce(json_part(jobs.c.target, "kind"), "") != str(Kind.DECISION_TOOL)
-    unfinished_jobs = unfinished_jobs.where(or_(_mentions(upload_id), _mentions(digest)), reads_files).limit(1)
-    if (job_id := c.execute(unfinished_jobs).scalar_one_or_none()) is not None:
+    job_query = job_query.where(or_(_mentions(upload_id), _mentions(digest)), reads_files).limit(1)
+    if (job_id := c.execute(job_query).scalar_one_or_none()) is not None:
         raise UploadInUse(upload_id, job_id)
     quota.subtract_size(c, uploads, tenant, uploads.c.id == upload_id)
     c.execute(delete(upload_chunks).where(upload_chunks.c.upload_id == upload_id))
@@ -119,9 +119,9 @@ def remove(c: Connection, upload_id: str, tenant: str) -> bool:
 
 def open_upload(c: Connection, upload_id: str) -> Iterator[bytes]:
     """Read the content of an upload in chunks; yield nothing if there is no such upload."""
-    chunks = select(upload_chunks.c.content).where(upload_chunks.c.upload_id == upload_id)
+    chunk_query = select(upload_chunks.c.content).where(upload_chunks.c.upload_id == upload_id)
     for chunk_number in count():
-        chunk = c.execute(chunks.where(upload_chunks.c.place == chunk_number)).scalar_one_or_none()
+        chunk = c.execute(chunk_query.where(upload_chunks.c.place == chunk_number)).scalar_one_or_none()
         if chunk is None:
             return
         yield chunk

@@ -64,7 +64,7 @@ def read_trials(file: BinaryIO, media_type: str) -> list[JsonObject]:
 
 
 def _group_choices(file: BinaryIO, media_type: str) -> tuple[int, dict[Group, Count]]:
-    """Return the number of rows, and the sums of their counts by group (subject, concept and level)."""
+    """Return the number of rows and, by subject, concept and level, the sums of the counts of `_parse_rows`."""
     groups: dict[Group, Count] = {}
     row_count = 0
     for group, (chose_second, trials) in _parse_rows(open_rows(file, media_type)):
@@ -75,7 +75,7 @@ def _group_choices(file: BinaryIO, media_type: str) -> tuple[int, dict[Group, Co
 
 
 def _parse_rows(table: TableFile) -> Iterator[tuple[Group, Count]]:
-    """Validate the columns, and yield the group and the counts of each row."""
+    """Yield each row's group (subject, concept, level) and counts (choices of the second cue, trials), validated."""
     columns = set(table.columns)
     if missing := {"concept", "level"} - columns:
         raise Unreadable(f"the column {min(missing)!r} is missing; found: {', '.join(sorted(columns))}", line=1)
@@ -117,7 +117,7 @@ def _parse_numbered_choice(row: Mapping[str, str], line: int) -> Count:
 
 
 def _parse_counts(row: Mapping[str, str], line: int) -> Count:
-    """Return the counts of a row that stands for several trials."""
+    """Return the counts of a row that stands for several trials: choices of the second cue, and trials."""
     chose_second, trials = (_parse_count(row[name], line, name) for name in ("chose_second", "trials"))
     if trials < 1 or chose_second > trials:
         message = f"{chose_second} of {trials} trials cannot have chosen the second cue"

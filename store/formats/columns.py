@@ -109,7 +109,7 @@ class ColumnTally:
         self._has_numbers = self._has_decimal_places = self._has_blank_groups = False
         self._ambiguous_numbers: dict[str, str] = {}
         """The first cell that can be read as two different numbers, by the sign in it (comma or point)."""
-        self.padded_count = 0
+        self.padded_count = 0  # cells with blanks around them
 
     def add(self, cell: Field) -> None:
         """Count one cell, and narrow the type of the column."""
@@ -194,7 +194,7 @@ class ColumnTally:
         marks = list(self._mark_counts) if is_parsed else []  # texts that mean a missing value
         missing = self._missing_count + sum(self._mark_counts[mark] for mark in marks)
         decimal = (self.decimal_sign if is_parsed else None) or "point"
-        if self._cell_counts is None:
+        if self._cell_counts is None:  # too many different cells
             return Column(self.name, column_type, missing, distinct=None, values=None, decimal=decimal, marks=marks)
         summary = {"name": self.name, "type": column_type, "decimal": decimal, "marks": marks}
         count_of: dict[Any, int] = {}
@@ -278,7 +278,7 @@ def number_text(text: str, decimal: DecimalSign) -> str | None:
     """
     if decimal == "point" and NUMBER.fullmatch(text):
         numeral = text
-    elif text and text[-1].isdigit() and _GROUPED[decimal].fullmatch(text):
+    elif text and text[-1].isdigit() and _GROUPED[decimal].fullmatch(text):  # such as 1,234.5 or 1.234,5
         integer, decimal_sign, fraction = text.partition(_DECIMAL_SIGNS[decimal])
         numeral = integer.translate(_GROUP_SIGNS_REMOVED) + ("." if decimal_sign else "") + fraction
     else:

@@ -104,9 +104,9 @@ def recognise(file: BinaryIO, encoding: str | None = None) -> Dialect:
     if len(sample) == SAMPLE_BYTES and len(lines) > 1:
         del lines[-1:]  # the last line may be cut
     skips_blanks = _BLANK_BEFORE_QUOTE.search(text) is not None
-    if lines and (separator_line := _SEP_LINE.fullmatch(lines[0])):
-        return Dialect(encoding, separator_line[1], skips_blanks, True, line_end)
-    return Dialect(encoding, _separator(lines[:SAMPLE_LINES], skips_blanks), skips_blanks, False, line_end)
+    separator_line = _SEP_LINE.fullmatch(lines[0]) if lines else None  # such as "sep=;"
+    separator = separator_line[1] if separator_line else _separator(lines[:SAMPLE_LINES], skips_blanks)
+    return Dialect(encoding, separator, skips_blanks, has_separator_line=separator_line is not None, line_end=line_end)
 
 
 def lines_of(file: BinaryIO, encoding: str, line_end: str = "\n") -> Iterator[str]:
@@ -116,7 +116,7 @@ def lines_of(file: BinaryIO, encoding: str, line_end: str = "\n") -> Iterator[st
     """
     raw_lines = iter(lambda: file.readline(LONGEST_LINE_BYTES + 1), b"")  # + 1: to notice a line that is too long
     lines: Iterator[str | bytes] = _decoded_lines(file, encoding, line_end) if encoding == "utf-16" else raw_lines
-    if line_end == "\r" and encoding != "utf-16":  # no other encoding has this byte in another character
+    if line_end == "\r" and encoding != "utf-16":  # latin-1 suits all: only UTF-16 has this byte in other letters
         lines = (line.encode("latin-1") for line in _decoded_lines(file, "latin-1", line_end))
     for line_number, line in enumerate(lines, 1):
         yield decode_line(line, line_number, encoding)
@@ -218,7 +218,7 @@ class CsvRows:
         lines = lines_of(file, self.dialect.encoding, self.dialect.line_end)
         self._line_offset = int(self.dialect.has_separator_line)
         if self._line_offset:
-            next(lines)
+            next(lines)  # such as "sep=;"
         self._reader = csv.reader(
             lines, delimiter=self.dialect.separator, skipinitialspace=self.dialect.skips_blanks, strict=True
         )
@@ -226,7 +226,7 @@ class CsvRows:
         if header is None:
             raise Unreadable("the file is empty; the first line must name the columns")
         self._header = header
-        self.counts_rows = len(header) > 1 and not header[0].strip()  # by a first column without a name
+        self.counts_rows = len(header) > 1 and not header[0].strip()  # a first column without name: row numbers
         names = header[1:] if self.counts_rows else header
         self.columns = tuple(unicodedata.normalize("NFC", name.strip()) for name in names)
         check_names(self.columns)

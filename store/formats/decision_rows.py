@@ -91,7 +91,7 @@ def read_decisions(
 
 
 def _code_rows(rows: TableFile, codings: Sequence[_Coding], on_rows: Callable[[int], None] | None) -> array[int]:
-    """Read all rows, and add the cells of the used columns to `codings`; return the number of each row's line."""
+    """Read all rows, and add the used columns' cells to `codings`, which number them; return each row's line number."""
     line_numbers = array("i")
     numbered_rows: Iterable[tuple[int, Sequence[Field]]] = rows
     for line, row in numbered_rows:

@@ -76,7 +76,7 @@ class Workbook:
             self._read_workbook(workbook_part)
 
     def _read_workbook(self, workbook_part: str) -> None:
-        """Read the calendar, the formats and the list of sheets; cells and shared texts are read later."""
+        """Read the calendar (of 1900 or 1904), formats and list of sheets; cells and shared texts are read later."""
         kind_and_part_by_id = self._related_parts(workbook_part)
         part_by_kind = dict(kind_and_part_by_id.values())
         elements = self._elements_of_part(workbook_part)
@@ -150,15 +150,15 @@ class Workbook:
         """Return the meaning of numbers (percent, date …) by cell style; styles of plain numbers are left out."""
         if part is None or part.casefold() not in self._infos:
             return {}
-        meanings, meaning_by_style = dict(BUILT_IN), dict[str, str]()
+        by_format, meaning_by_style = dict(BUILT_IN), dict[str, str]()
         section, style_index = "", 0
         for name, attributes in self._elements_of_part(part):
             if name == "numFmt" and section != "dxfs":  # dxfs: formats under a condition, not of cells
-                meanings[_parse_integer(attributes.get("numFmtId"))] = meaning_of(attributes.get("formatCode", ""))
+                by_format[_parse_integer(attributes.get("numFmtId"))] = meaning_of(attributes.get("formatCode", ""))
             elif name in {"cellXfs", "cellStyleXfs", "cellStyles", "dxfs"}:
                 section = name
             elif name == "xf" and section == "cellXfs":
-                if meaning := meanings.get(_parse_integer(attributes.get("numFmtId"))):
+                if meaning := by_format.get(_parse_integer(attributes.get("numFmtId"))):
                     meaning_by_style[str(style_index)] = meaning
                 style_index += 1
         return meaning_by_style
@@ -223,9 +223,9 @@ class Sheet:
         """Yield each row that has values; the attributes of the sheet are reset first."""
         self._begin_sheet()
         complete_rows: list[Row] = []
-        pieces: list[str] = []
+        pieces: list[str] = []  # of the current cell's text
         with _translate_zip_errors():
-            # the first element, the root, sets the handlers: its prefix is that of all names
+            # the first element, the root, sets the handlers: its namespace prefix is that of all names
             parser = new_parser(lambda root, _: self._set_handlers(parser, root, complete_rows, pieces))
             for xml_bytes in self._workbook.pieces(self._part, MOST_UNPACKED_BYTES):
                 parser.Parse(xml_bytes)
@@ -243,13 +243,13 @@ class Sheet:
         other_handlers = {prefix + "mergeCell": self._note_merged, prefix + "col": self._note_hidden}
         cell: Attributes = {}
         text: str | None = None
-        has_formula = is_phonetic = False
         columns: list[int] = []
         values: list[Field] = []
-        column = row_digits = 0
+        has_formula, is_phonetic, column, row_digits = False, False, 0, 0
         texts = self._workbook.texts
 
         def start(name: str, attributes: Attributes) -> None:
+            """Begin an element: a row, a cell, or a part of a cell (its value, text, formula or pronunciation)."""
             nonlocal cell, text, has_formula, is_phonetic, columns, values, column, row_digits
             if name in content_names:  # the value or text of the cell
                 pieces.clear()
@@ -265,6 +265,7 @@ class Sheet:
                 other_handlers[name](attributes)
 
         def end(name: str) -> None:
+            """End an element: add a cell's value to `values` of its row, or a row with values to `rows`."""
             nonlocal text, is_phonetic, column
             if name in content_names:  # the value or text of the cell
                 if not is_phonetic:
@@ -310,7 +311,7 @@ class Sheet:
         cell_type = cell.get("t", "n")
         if has_formula:
             self.formulas += 1
-            if self._workbook.recalculated or text is None or (not text and cell_type == "n"):
+            if self._workbook.recalculated or text is None or (not text and cell_type == "n"):  # no value that counts
                 problem = "the value of this formula was never computed"
                 return self._note_fault(column, f"{problem}; open the file in a spreadsheet program, and save it")
         try:
@@ -387,7 +388,7 @@ def _unescape_character(escape: re.Match[str]) -> str:
 def meaning_of(format_code: str) -> str:
     """Return what a number with this format code means: percent, date, time, elapsed, or empty for a plain number."""
     section = _LITERAL.sub("", format_code).partition(";")[0].casefold()  # the format of positive numbers
-    if _ELAPSED.search(section):
+    if _ELAPSED.search(section):  # such as [h]
         return "elapsed"
     section = _BRACKETS.sub("", section).replace("general", "")
     if "%" in section:

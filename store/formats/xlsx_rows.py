@@ -39,10 +39,10 @@ class XlsxRows:
         self._header_line, indices, cells = next(self._rows, (0, [], []))
         if not cells:
             raise Unreadable("the sheet is empty; its first row must name the columns")
-        self._check_faults(self._header_line, names={})
+        self._check_faults(self._header_line, names={})  # without names yet
         names = {index: unicodedata.normalize("NFC", as_text(cell)) for index, cell in zip(indices, cells, strict=True)}
         named_indices = [index for index, name in names.items() if name]
-        self._position_of_index = {index: position for position, index in enumerate(named_indices)}
+        self._position_of_index = {index: position for position, index in enumerate(named_indices)}  # in `columns`
         self.columns = tuple(names[index] for index in self._position_of_index)
         if not self.columns:
             remedy = f"write a name of 1 to {LONGEST_NAME} characters above each column"
@@ -65,7 +65,7 @@ class XlsxRows:
             last_line, row_count = line, row_count + 1
             if row_count > MOST_ROWS:
                 raise Unreadable(f"more than {MOST_ROWS:,} rows; send a random part of them", line=line)
-            is_complete = indices == all_indices and self._count_start is None
+            is_complete = indices == all_indices and self._count_start is None  # no cell is empty or left out
             row = cells if is_complete else self._place_cells(indices, cells, line, row_count)
             for cell in row:
                 if isinstance(cell, str) and (len(cell) > LONGEST_CELL or cell[0] in SUSPICIOUS):  # texts are not empty
@@ -121,7 +121,7 @@ class XlsxRows:
             raise Unreadable(f"{message}; name its column, or remove it", line=line)
 
     def _check_faults(self, line: int, names: dict[int, str]) -> None:
-        """Raise `Unreadable` if a row has a fault, such as the error of a formula."""
+        """Raise `Unreadable` if a row has a fault, such as the error of a formula; `names`: columns' names by index."""
         fault = self._sheet.faults.get(line)
         if fault is not None:
             index, message = fault

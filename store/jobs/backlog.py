@@ -90,7 +90,7 @@ def queue_of(c: Connection, tenant: str) -> Queue:
 
 
 def _webhook_backlog(table: Table) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
-    """Return SQL expressions: the number of a table's waiting rows, and the seconds since the oldest was due."""
+    """Return SQL expressions: number of waiting rows (notices or deliveries), and seconds since the oldest was due."""
     is_waiting = table.c.state == "waiting"
     oldest_due = select(func.min(table.c.next_attempt_at)).where(is_waiting, table.c.next_attempt_at <= now_ms())
     count = select(func.count()).select_from(table).where(is_waiting).scalar_subquery()

@@ -37,8 +37,8 @@ def admit(c: Connection, job: Job, hosts: Collection[str], cooldown_s: float) ->
         lock_transaction(c, f"host:{host}")
         # a row of `host_turns` is a job that is to call a host; `admitted_at` is NULL while it must wait
         c.execute(insert_into(c, host_turns).values(job_id=job.id, host=host).on_conflict_do_nothing())
-        admission = select(host_turns.c.admitted_at).where(host_turns.c.job_id == job.id, host_turns.c.host == host)
-        if c.execute(admission).scalar_one() is None:
+        admitted_at = select(host_turns.c.admitted_at).where(host_turns.c.job_id == job.id, host_turns.c.host == host)
+        if c.execute(admitted_at).scalar_one() is None:
             waits += _wait_for_host(c, job, host, cooldown_ms)
     if waits:
         return max(waits, key=lambda wait: wait.at)
@@ -60,7 +60,7 @@ def _wait_for_host(c: Connection, job: Job, host: str, cooldown_ms: int) -> list
         select(func.max(end_of_rating) + cooldown_ms, now_ms())
         .join_from(host_turns, jobs, jobs.c.id == host_turns.c.job_id)
         .where(host_turns.c.host == host, jobs.c.id != job.id)
-        .where(or_(and_(is_waiting, *_requested_earlier(job)), and_(not_(is_waiting), _separate_rating(job))))
+        .where(or_(and_(is_waiting, *_requested_earlier(job)), and_(not_(is_waiting), _waits_after(job))))
     ).one()
     return [] if free_at is None or free_at <= now else [HostWait(host, free_at, (free_at - now) / 1000)]
 
@@ -71,7 +71,7 @@ def _requested_earlier(job: Job) -> list[ColumnElement[bool]]:
     return [jobs.c.status.in_(UNFINISHED), jobs.c.tenant != job.tenant, earlier]
 
 
-def _separate_rating(job: Job) -> ColumnElement[bool]:
+def _waits_after(job: Job) -> ColumnElement[bool]:
     """Return the condition that `job` waits after an admitted job: of another tenant, or ended before its request."""
     return or_(jobs.c.tenant != job.tenant, and_(jobs.c.finished_at.is_not(None), jobs.c.finished_at < job.created_at))
 

@@ -227,8 +227,8 @@ def starts_in_s(tenant: str, jobs_ahead: int, position: int, queue: QueueState, 
 
     `jobs_ahead` is the number of the tenant's jobs before it, `position` its position among all queued jobs (from 1).
 
-    Slots become free when the running jobs end, and each job that starts before this one takes the mean time of the
-    running jobs. A tenant with its share of running jobs also waits for the end of one of these.
+    The workers' slots (one for each concurrent job) become free when jobs end, and each job that starts before this one
+    takes the mean time of the running jobs. A tenant with its share of running jobs also waits for one of them to end.
     """
     durations_s = [duration_s for job in queue.running if (duration_s := _duration_s(job)) is not None]
     mean_s = sum(durations_s) / len(durations_s) if durations_s else None

@@ -58,7 +58,7 @@ def find(
     """Return the state of a request or its recorded response, without registering it.
 
     `scope` joins tenant, method and path; equal keys in other scopes are independent. A response is kept for `kept_h`
-    hours. A request without a final response counts as lost after `in_flight_s` seconds: its response so far stands.
+    hours. A request without a final response is lost after `in_flight_s` seconds: its provisional response then stands.
     """
     is_lost = (idempotency.c.began_at <= now_ms() - round(in_flight_s * 1000)).label("is_lost")
     query = select(idempotency, is_lost).where(*_same_key(scope, key), ~_is_expired(kept_h, in_flight_s))

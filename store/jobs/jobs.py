@@ -56,7 +56,7 @@ WORKER_LOST: JsonObject = {
 
 
 def due(c: Connection, limit: int = 100, redispatch_s: float = 15, share: Share = UNLIMITED) -> list[str]:
-    """List jobs to dispatch, the longest waiting first.
+    """List jobs to dispatch (to announce to workers), the longest waiting first.
 
     These are queued jobs that are due, unless their tenant has its maximum of running jobs, and running jobs with an
     expired lease; jobs that were dispatched less than `redispatch_s` seconds ago are left out.
@@ -108,7 +108,7 @@ def _can_start(share: Share) -> ColumnElement[bool]:
 
 
 def count_stranded(c: Connection, age_s: float, share: Share = UNLIMITED) -> int:
-    """Count announced jobs that no worker has claimed within `age_s` seconds, although they are due and in `share`."""
+    """Count announced jobs that no worker claimed within `age_s` seconds, although due and allowed by `share`."""
     claimable_since = case((jobs.c.status == "running", jobs.c.lease_until), else_=jobs.c.next_run_at)
     long_due = claimable_since <= now_ms() - round(age_s * 1000)
     is_dispatched = jobs.c.dispatched_at.is_not(None)

@@ -48,7 +48,7 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30, attempt_c
     """
     statement = update_job(
         status="running",
-        fence=jobs.c.fence + 1,
+        fence=jobs.c.fence + 1,  # the number of the claim
         attempt=jobs.c.attempt + 1,
         attempts_without_progress=jobs.c.attempts_without_progress + 1,
         lease_owner=owner,
@@ -118,7 +118,7 @@ FROZEN_S = 10
 def _serialise_claims(c: Connection) -> None:
     """Wait until no other worker chooses a job, and lock other workers out until this transaction ends."""
     if c.dialect.name == "postgresql":  # SQLite serialises all writes
-        # True limits the setting to this transaction
+        # ends the transaction of a worker that freezes; True limits the setting to this transaction
         session_timeout = func.set_config("idle_in_transaction_session_timeout", f"{FROZEN_S}s", True)
         c.execute(select(session_timeout, func.pg_advisory_xact_lock(CLAIM_LOCK)))
 
@@ -132,7 +132,7 @@ def _announce_again(c: Connection, job_id: str, new_claim: Claim | None) -> None
 
 
 def announce_next(c: Connection, share: Share, attempt_cap: int) -> str | None:
-    """Mark the next job in the fair order as dispatched, and return its id; ``None`` if there is no job to announce.
+    """Mark the next job in the fair order as dispatched, and return its id, to be announced to workers; ``None``: none.
 
     Called after a job has ended: its tenant may have been at its limit, and jobs of such tenants are not announced.
     """
@@ -154,7 +154,7 @@ def updated_job(claim: Claim, row: RowMapping) -> Job:
 
 
 def hold(c: Connection, claim: Claim) -> Job:
-    """Lock the job's row until the transaction ends, if the claim is still valid, and return the current job.
+    """Lock the job's row until the transaction ends, if the claim is still valid; return the job as it is now.
 
     Every write of a run calls this first. An expired lease stays valid until another worker claims the job.
 

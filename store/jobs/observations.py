@@ -110,7 +110,7 @@ class ObservationFilter:
 
     @property
     def conditions(self) -> list[ColumnElement[bool]]:
-        """The conditions that the database can check; `fits` checks the others."""
+        """SQL conditions for `part` and `failure`; `fits` checks `answer` and `q`, which the database cannot."""
         clauses: list[ColumnElement[bool]] = []
         if self.part is not None:
             unit = observations.c.unit  # the id of a probe: segments joined by /
@@ -178,14 +178,14 @@ def count(c: Connection, job_id: str) -> int:
 
 
 def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:
-    """Delete failures with these codes, so that their probes are sent again; return their number.
+    """Delete failures with these codes, so that their probes (questions) are sent again; return their number.
 
     Raise `LeaseLost` if the claim is no longer valid.
     """
     job = hold(c, claim)
     has_code = (observations.c.job_id == job.id, observations.c.failure.in_(sorted(codes)))
     copied_flags = list(c.execute(delete(observations).where(*has_code).returning(observations.c.copied)).scalars())
-    asked_count = copied_flags.count(False)  # a copied failure was not counted as asked
+    asked_count = copied_flags.count(False)  # one copied from an equal question was not counted
     if copied_flags:
         counters = {"asked": job.asked - asked_count, "failed_calls": job.failed_calls - asked_count}
         c.execute(update_job(**counters).where(jobs.c.id == job.id))
@@ -193,7 +193,7 @@ def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:
 
 
 def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) -> CounterIncrements:
-    """Insert or replace observations of a job whose row is locked; return by how much the job's counters change."""
+    """Insert or replace observations of a locked job under claim number `fence`; return the changes of its counters."""
     entry_of_unit = {entry.observation.probe.unit: entry for entry in entries}  # a unit is the id of a probe
     stored_rows = {row["unit"]: dict(row) for row in _rows_with(c, job.id, "unit", list(entry_of_unit))}
     now, last_seq = read_clock(c), job.observed
@@ -231,7 +231,7 @@ def _failed_count(row: Mapping[str, Any] | None) -> int:
 
 
 def _row_of_entry(entry: LedgerEntry) -> dict[str, Any]:
-    """Return the columns that an entry determines; `observation_in` builds the observation from them."""
+    """Return the columns that a ledger entry determines; `observation_in` builds the observation from them."""
     record = entry.observation.as_json()
     failure = record["failure"]
     return {

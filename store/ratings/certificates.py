@@ -50,7 +50,7 @@ def find(c: Connection, rating_id: str) -> Certificate | None:
 
 
 def envelopes_of(key: SigningKey, rating: StoredRating) -> dict[str, JsonObject]:
-    """Sign the statements about a rating; call it outside transactions, because signing can take seconds.
+    """Sign the statements about a rating, by type; call it outside transactions, because signing can take seconds.
 
     Raise `SigningUnavailable` if a key outside the database cannot sign now.
     """

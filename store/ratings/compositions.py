@@ -91,12 +91,12 @@ def latest_of_targets(
     position = func.row_number().over(partition_by=target_and_rank, order_by=NEWEST_FIRST)
     addresses = {target.base_url for target in targets_by_id.values()}
     is_of_target = or_(ratings.c.target_id.in_(targets_by_id), ratings.c.target_url.in_(addresses))
-    is_no_addressed_upload = or_(ratings.c.address.is_(None), ratings.c.description.is_distinct_from("uploaded"))
+    is_no_upload_at_address = or_(ratings.c.address.is_(None), ratings.c.description.is_distinct_from("uploaded"))
     columns = (ratings.c.id, ratings.c.target_id, ratings.c.target, ratings.c.created_at)
     ranked_ratings = (
         select(*columns, rank.label("rank"), position.label("place"))
         .where(is_of_target, ratings.c.withdrawn_at.is_(None), *equal(ratings, attribute=attribute, method=method))
-        .where(is_no_addressed_upload, or_(is_own, and_(ratings.c.visibility == "public", standing.stands(owner))))
+        .where(is_no_upload_at_address, or_(is_own, and_(ratings.c.visibility == "public", standing.stands(owner))))
         .subquery()
     )
     query = select(ranked_ratings).where(ranked_ratings.c.place <= CANDIDATES)  # their descriptions are compared below

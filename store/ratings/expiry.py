@@ -31,16 +31,16 @@ _later = ratings.alias("later")
 def expiring(c: Connection, within_s: float, limit: int) -> list[Summary]:
     """List ratings that expire within `within_s` seconds, have no successor and were not announced.
 
-    The successor of a rating is a later rating of the same tenant, address (for uploads: service), method and
+    The successor of a rating is a later rating (`_later`) of the same tenant, address (uploads: service), method and
     attribute. Withdrawn ratings are neither listed nor successors.
     """
     same_series = and_(*(_later.c[name] == ratings.c[name] for name in ("tenant", "target_url", "method", "attribute")))
     service_query = select(service_ratings.c.service)
-    own_digest, later_digest = (
+    own_service, later_service = (
         service_query.where(service_ratings.c.rating_id == table.c.id).correlate(table).scalar_subquery()
         for table in (ratings, _later)
     )
-    is_same_upload = or_(ratings.c.target_url != "", own_digest == later_digest)  # uploads have no address
+    is_same_upload = or_(ratings.c.target_url != "", own_service == later_service)  # uploads have no address
     is_newer = or_(
         _later.c.created_at > ratings.c.created_at,
         and_(_later.c.created_at == ratings.c.created_at, _later.c.id > ratings.c.id),

@@ -76,7 +76,7 @@ def _read_steps(
     *,
     rank: ColumnElement[int] | None = None,
 ) -> list[Step]:
-    """Read a page in two statements: pairs of ids (a rating and its predecessor), then the ratings.
+    """Read a page of steps (a rating and its predecessor) in two statements: pairs of ids, then the ratings.
 
     Only the ratings with the lowest `rank` are listed. A rating's predecessor has the same tenant: ratings of two
     tenants do not show a change of the service. Withdrawn ratings have no predecessor and are never predecessors.

@@ -103,7 +103,7 @@ def head(c: Connection, of_size: int | None = None) -> TreeHead:
     Raise `BeyondTheLog` if the log has fewer than `of_size` entries.
     """
     tree_size = _checked_size(c, of_size, name="size")
-    return TreeHead(tree_size, _roots(c, [(0, tree_size)])[0])
+    return TreeHead(tree_size, _roots(c, [(0, tree_size)])[0])  # of the span from entry 0 to the end
 
 
 def entries(c: Connection, start: int, limit: int, *, rating_id: str | None = None) -> list[LogEntry]:

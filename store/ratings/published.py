@@ -56,7 +56,7 @@ def of_address(
     classes = (lookup.rank.label("rank"), ratings.c.withdrawn_at.is_not(None).label("withdrawn"))
     services = select(*classes, *standing.rated_service).where(*conditions).distinct().order_by(*classes).limit(2)
     rows = c.execute(services).all()
-    if len(rows) > 1 and rows[0][:2] == rows[1][:2] and not rows[0].withdrawn:
+    if len(rows) > 1 and rows[0][:2] == rows[1][:2] and not rows[0].withdrawn:  # two services with equal `classes`
         return DatedRating()
     return _read_newest(c, select(ratings.c.id).where(*conditions), lookup.rank, _NEWEST_IS_WITHDRAWN)
 
@@ -102,6 +102,6 @@ def _read_newest(c: Connection, id_query: Select[tuple[str]], *ranks: ColumnElem
 def _rating_from_row(
     *, read_at: int, owner: str | None, objects: bool | None, since: int | None, **row: Any
 ) -> DatedRating:
-    """Build a `DatedRating`; `owner` is the tenant that owns the host, `since` the time of a noticed change, if any."""
+    """Build a `DatedRating`; `owner` owns the host and may object (`objects`); `since`: time of a noticed change."""
     rating = StoredRating(**row)
     return DatedRating(rating, read_at, standing.standing(rating, owner, since), bool(objects))

@@ -78,7 +78,7 @@ class LogPart:
 
     @property
     def conditions(self) -> tuple[ColumnElement[bool], ...]:
-        """SQL conditions that an entry of the log is in this part."""
+        """SQL conditions that an entry of the log is in this part: its position, and the shard of its rating's id."""
         entry = log_entries.c
         range_conditions = (entry.position >= self.after, entry.position < self.size)
         if self.shards == 1:

@@ -135,7 +135,7 @@ def add(c: Connection, new_rating: NewRating, job_id: str) -> StoredRating:
     host = None if address is None else address.partition("/")[0]
     owner = None if host is None else owners(c, [host]).get(host)
     requester = standing.requester_of(new_rating.tenant, owner)
-    host_proved = None if host is None else owner is not None
+    host_proved = None if host is None else owner is not None  # whether a tenant proved to own the host
     facts: JsonObject = {
         "id": rating_id,
         "rated_at": iso(now),
@@ -144,7 +144,7 @@ def add(c: Connection, new_rating: NewRating, job_id: str) -> StoredRating:
     }
     document = as_json(replace(rating, **facts))
     unmasked_document = None
-    if new_rating.public is not None:
+    if new_rating.public is not None:  # the form for others, with masked counts of people
         # the digest is public: without a random salt, documents with guessed counts could be tried until one has it
         unmasked_document = document | {"salt": token_hex(16)}
         mask_facts = {**(new_rating.public.masked or {}), "unmasked": rating_digest(unmasked_document)}

@@ -69,7 +69,7 @@ class NormalPrior:
 
     @classmethod
     def of(cls, vectors: ArrayLike) -> NormalPrior:
-        """Fit the distribution to input vectors, by their mean and their covariance.
+        """Fit a normal distribution to input vectors, by their mean and their covariance.
 
         Raise `ZeroVariance` if all vectors are the same; other errors are those of `as_vectors`, which needs two
         vectors.
@@ -83,7 +83,7 @@ class NormalPrior:
             raise ZeroVariance(f"all {len(matrix)} inputs are the same vector; a prior needs inputs that differ")
         # the sign of an axis depends on the processor; its largest coordinate is made positive
         axes = axes * np.sign(np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1))
-        return cls(mean, axes[has_spread].T * (singular_values[has_spread] / np.sqrt(len(matrix) - 1)))
+        return cls(mean, factor=axes[has_spread].T * (singular_values[has_spread] / np.sqrt(len(matrix) - 1)))
 
     @property
     def rank(self) -> int:
@@ -167,16 +167,15 @@ def log_mean_probability(surrogate: Surrogate, prior: NormalPrior) -> float:
 
 
 def _log_density_along_slope(surrogate: Surrogate, prior: NormalPrior) -> tuple[Floats, Floats, Floats]:
-    """Return the logit's gradient in the prior's coordinates, points along it, and the posterior's log density."""
-    # slow to import: only drawing needs it
-    from scipy.optimize import brentq
+    """Return the logit's slope in the prior's coordinates, points along it, and the posterior's log density at them."""
+    from scipy.optimize import brentq  # slow to import: only drawing needs it
 
     slope = np.asarray(surrogate.weights @ prior.factor)
     steepness = float(np.linalg.norm(slope))
     constant = float(surrogate.weights @ prior.mean + surrogate.constant)
     # at the mode the gradients of the logit and the prior cancel; it is below `steepness`, because `expit` is below 1
     mode = brentq(lambda x: x - steepness * special.expit(-(steepness * x + constant)), 0.0, steepness, maxiter=1000)
-    points = mode + GRID
+    points = mode + GRID  # `GRID`: sds of the prior
     return slope, points, special.log_expit(steepness * points + constant) - points**2 / 2
 
 
@@ -200,9 +199,8 @@ def _validate_probabilities(probability: ArrayLike, count: int) -> Floats:
 
 
 def _fit_weights(inputs: Floats, probabilities: Floats, ridge: float) -> tuple[Floats, float]:
-    """Minimise the penalised cross-entropy; return the weights and the constant."""
-    # slow to import: only fitting needs it
-    from scipy.optimize import minimize
+    """Minimise the penalised cross-entropy, to a gradient of `FLAT` per reply; return the weights and the constant."""
+    from scipy.optimize import minimize  # slow to import: only fitting needs it
 
     design = np.column_stack([inputs, np.ones(len(inputs))])
     # a tiny penalty keeps the constant finite if all answers are (nearly) alike

@@ -137,7 +137,7 @@ def summarise(points: ArrayLike, half_points: ArrayLike, rng: np.random.Generato
     else:
         (point,) = independent_points.tolist()
         pse = Interval(point, low=point - NORMAL_975 * spread, high=point + NORMAL_975 * spread)
-    return Subject(pse, jnd=spread, jnd_75=JND_75 * spread, curve=tuple(curve.tolist()))
+    return Subject(pse, jnd=spread, jnd_75=JND_75 * spread, curve=tuple(curve.tolist()))  # `JND_75`: normal quantile
 
 
 def _mean_interval(values: Floats, rng: np.random.Generator) -> Interval:

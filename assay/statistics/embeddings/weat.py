@@ -88,7 +88,7 @@ def partition_test(first: ArrayLike, second: ArrayLike, rng: np.random.Generator
 
 
 def _count_partitions(values: Floats, size: int, observed: float) -> PartitionTest:
-    """Count the partitions whose sum over a group of `size` members reaches the `observed` sum."""
+    """Count the partitions whose sum over a group of `size` members reaches the `observed` sum; `SLACK`: rounding."""
     partitions, middle = math.comb(values.size, size), values.size // 2
     first_half, second_half = _subset_sums(values[:middle]), _subset_sums(values[middle:])
     # a group of `size` members has `count` of them from the first half, and the others from the second
@@ -97,15 +97,15 @@ def _count_partitions(values: Floats, size: int, observed: float) -> PartitionTe
         for count, sums in enumerate(first_half)
         if 0 <= size - count < len(second_half)
     ]
-    one_sided = _count_reaching(sum_pairs, observed - SLACK)
-    larger = _count_reaching(sum_pairs, observed + SLACK, strict=True)
-    two_sided = partitions  # every difference is at least as far from 0 as 0
+    reaching_count = _count_reaching(sum_pairs, observed - SLACK)
+    larger_count = _count_reaching(sum_pairs, observed + SLACK, strict=True)
+    farther_count = partitions  # every difference is at least as far from 0 as 0
     distance = abs(observed) - SLACK
     if distance > 0:
         upper_tail = _count_reaching(sum_pairs, distance)
         lower_tail = partitions - _count_reaching(sum_pairs, -distance, strict=True)
-        two_sided = upper_tail + lower_tail
-    p_one_sided, p_two_sided, p_strict = (count / partitions for count in (one_sided, two_sided, larger))
+        farther_count = upper_tail + lower_tail
+    p_one_sided, p_two_sided, p_strict = (count / partitions for count in (reaching_count, farther_count, larger_count))
     return PartitionTest(p_one_sided, p_two_sided, p_strict, p_method="exact", partitions=partitions)
 
 
@@ -115,9 +115,9 @@ def _count_reaching(sum_pairs: Sequence[tuple[Floats, Floats]], threshold: float
     Each of `sum_pairs` has the sorted sums of the members from the first half, and of those from the second.
     """
     count = 0
-    for first, second in sum_pairs:  # their sum reaches the threshold if `first` reaches `threshold - second`
-        below_counts = np.searchsorted(first, threshold - second, side="right" if strict else "left")
-        count += first.size * second.size - int(below_counts.sum())
+    for first_sums, second_sums in sum_pairs:  # a first sum must reach the threshold less a second sum
+        below_counts = np.searchsorted(first_sums, threshold - second_sums, side="right" if strict else "left")
+        count += first_sums.size * second_sums.size - int(below_counts.sum())
     return count
 
 
@@ -133,14 +133,14 @@ def _subset_sums(values: Floats) -> list[Floats]:
 
 
 def _sample_partitions(values: Floats, size: int, observed: float, rng: np.random.Generator) -> PartitionTest:
-    """Estimate the p-values of `_count_partitions` from `DRAWS` random partitions."""
-    larger_count = farther_count = 0
+    """Estimate the p-values of `observed`, a sum of `size` values, by `DRAWS` random partitions (`SLACK`: rounding)."""
+    reaching_count = farther_count = 0
     for _ in range(DRAWS // BLOCK):
         permuted = rng.permuted(np.broadcast_to(values, (BLOCK, values.size)), axis=1)
         sums = permuted[:, :size].sum(axis=1)
-        larger_count += int((sums >= observed - SLACK).sum())
+        reaching_count += int((sums >= observed - SLACK).sum())
         farther_count += int((np.abs(sums) >= abs(observed) - SLACK).sum())
-    one_sided, two_sided = ((count + 1) / (DRAWS + 1) for count in (larger_count, farther_count))
+    one_sided, two_sided = ((count + 1) / (DRAWS + 1) for count in (reaching_count, farther_count))
     standard_errors = (math.sqrt(p * (1 - p) / DRAWS) for p in (one_sided, two_sided))
     return PartitionTest(one_sided, two_sided, None, "monte-carlo", DRAWS, *standard_errors)  # no strict p-value
 

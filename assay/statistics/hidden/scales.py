@@ -82,18 +82,18 @@ def on_scale(outputs: Floats, scale: Scale) -> Floats:
 
 
 def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
-    """Find the profiles whose outputs are all amounts above 0: return a description of them for reports, and a mask.
+    """Find the profiles (rows) whose outputs are all amounts above 0: return a description for reports, and a mask.
 
-    Return ``None`` if they need no comparison of their own: too few, all of the profiles, or suited to a linear scale.
-    Numbers that very many outputs share, such as a minimum price, do not count as amounts.
+    Return ``None`` if they need no comparison of their own: too few, all of the profiles, or suited to a linear scale;
+    or if many outputs are negative. Numbers that very many outputs share, such as a minimum price, are no amounts.
     """
     numbers, counts = np.unique(outputs, return_counts=True)
-    is_common = counts >= COMMON * outputs.size
-    other_counts, large_count = counts[~is_common], MOSTLY * outputs.size  # a quarter of the outputs is large
+    is_common = counts >= COMMON * outputs.size  # numbers that at least a tenth of the outputs have
+    other_counts, large_count = counts[~is_common], MOSTLY * outputs.size  # a quarter of the outputs
     # if the outputs are counts or marks, some of their other numbers are common too, so they are not amounts
     others_vary = other_counts.max(initial=0) < COMMON * other_counts.sum()
     others_are_amounts = counts[is_common].sum() >= large_count and others_vary
-    excluded_numbers = numbers[is_common if others_are_amounts else counts >= large_count]
+    excluded_numbers = numbers[is_common if others_are_amounts else counts >= large_count]  # no amounts
     positive = np.asarray(((outputs > 0) & ~np.isin(outputs, excluded_numbers)).all(axis=1))
     not_separable = (outputs < 0).mean() > NEGATIVE or positive.all() or positive.sum() < LEAST_AMOUNTS
     if not_separable or not _needs_log_scale(outputs[positive]):
@@ -105,9 +105,9 @@ def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
 def limit_on(scale: Scale, delta: float, deviation: float) -> float | None:
     """Return the tolerance of step 1 on the scale ``log`` if it is smaller than the usual one (`delta`), else ``None``.
 
-    It is the effect of a ratio of `RATIO` (at a `delta` of `USUAL`); `deviation` is the sd of the outputs' logarithms.
+    It is the effect of `RATIO`, a ratio that is no difference yet; `deviation` is the sd of the outputs' logarithms.
     """
-    limit = delta / USUAL * math.log(RATIO) / deviation  # a ratio of `RATIO` at the usual tolerance
+    limit = delta / USUAL * math.log(RATIO) / deviation  # the effect of `RATIO` at the usual tolerance
     return limit if scale == "log" and limit < delta else None
 
 

@@ -88,7 +88,7 @@ class SingleCases:
         return np.asarray((pair_differences(self.outputs) ** 2).sum(axis=2))
 
     def squared_means(self, rng: np.random.Generator, draws: int) -> Floats:
-        """Draw the squared mean difference between every two values, shape (draws, pairs)."""
+        """Draw the squared mean difference of the answers with every two values; shape (draws, pairs of values)."""
         differences = pair_differences(self.outputs)
         difference_columns = differences.reshape(len(differences), -1)
         samples = mean_draws(difference_columns, self.clusters, rng, draws, self.max_draw_weights)
@@ -120,7 +120,7 @@ class SingleCases:
         return _has_same_noise(self.noise, limit**2 / 200)
 
     def is_measurable(self, noise: float, limit: float) -> bool:
-        """Return whether the size is no mere upper bound: noise is small, or repeated answers alone exceed `limit`.
+        """Return whether an effect is more than an upper bound: small noise, or repeated answers alone exceed `limit`.
 
         Small is a variance (`noise`) below the square of `limit`; a large noise of few answers is underestimated.
         """
@@ -128,13 +128,13 @@ class SingleCases:
 
 
 def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draws: int = DRAWS) -> HiddenEffect:
-    """Draw how much a typical item's answers differ by value: the root mean square, less the noise of repeated answers.
+    """Draw how much a typical item's answers differ by the attribute's value: root mean square, less noise.
 
     Without repeated answers, or if their noise differs, it is an upper bound. `limit`: the largest size without bias.
     """
     item_squares = cases.item_squares
     squares = mean_draws(item_squares, cases.clusters, rng, draws, cases.max_draw_weights)
-    is_measured = cases.knows_noise(item_squares.sum(axis=1), limit)
+    is_measured = cases.knows_noise(item_squares.sum(axis=1), limit)  # else the effect is an upper bound
     if is_measured:
         variances = cases.variances
         pairs = combinations(range(variances.shape[1]), 2)
@@ -142,7 +142,7 @@ def item_effect(cases: SingleCases, limit: float, rng: np.random.Generator, draw
         noise = mean_draws(pair_variances, {}, rng, draws)  # no clusters: the noise of each question is its own
         squares = squares - noise
         is_measured = cases.is_measurable(float(noise.mean(axis=0).max()), limit)
-    squares = squares[:, furthest(squares.mean(axis=0))]
+    squares = squares[:, furthest(squares.mean(axis=0))]  # of the pairs of values that differ most
     if squares.shape[1] > 1:  # without a joint fit, the largest of several noisy estimates would be too large
         squares = varying_effect(squares.mean(axis=0), np.cov(squares.T), limit**2, rng, draws).strata
     return HiddenEffect(
@@ -174,7 +174,7 @@ def text_effect(
     persons = {"person": cases.clusters["person"][is_shared]}
     has_persons = len(np.unique(persons["person"])) >= LEAST_CLUSTERS
     fit = _fit_cells_and_persons(cases, text_ids, is_shared) if has_persons else None
-    if fit is None or fit.freedom < LEAST_FREEDOM:
+    if fit is None or fit.freedom < LEAST_FREEDOM:  # too few residual degrees of freedom
         return (replace(item_effect(cases, limit, rng, draws), name=TEXT, bound=True),)
     value_count = cases.outputs.shape[1]
     pairs = list(combinations(range(value_count), 2))
@@ -199,7 +199,7 @@ def text_effect(
         between_a, between_b = (variance_draws[:, value] - noise[:, value] for value in (a, b))  # variances of persons
         between_persons = between_a if between_a.mean() < between_b.mean() else between_b
         single_variance = difference_variance - noise[:, a] - noise[:, b] - 2 * between_persons  # 2: for two persons
-        shared_squares.append(means[:, index] + text_variance)
+        shared_squares.append(means[:, index] + text_variance)  # the first two parts
         estimate, error = float(single_variance.mean()), float(single_variance.var())  # at this size: `by_size` is 0
         prior = PRIOR_OF_SINGLE_CASES / len(pair_indices)
         single_squares.append(_draw_squares(estimate, error, 0.0, limit, prior_share=prior, rng=rng, draws=draws))
@@ -232,17 +232,17 @@ class _Fit:
 
         They are the first three arguments of `_draw_squares`. Of `all_cells` texts, these may be a sample.
         """
-        total = float(self.sizes.sum())
+        answers = float(self.sizes.sum())  # their number; `sizes` are those of the cells
         differences = self.effects[:, b] - self.effects[:, a]
-        differences = differences - (self.sizes[:, None] * differences).sum(axis=0) / total
+        differences = differences - (self.sizes[:, None] * differences).sum(axis=0) / answers
         residual = float(((self.residuals[:, b] - self.residuals[:, a]) ** 2).sum()) / self.freedom  # variance
         squares = self.sizes * (differences**2).sum(axis=1)
-        estimate = (float(squares.sum()) - self.cell_error * residual) / total
+        estimate = (float(squares.sum()) - self.cell_error * residual) / answers
         # the variance of the estimate if cells do not differ; the second term is that of the estimated `residual`
-        error_variance = 2 * residual**2 * self.cell_error * (1 + self.cell_error / self.freedom) / total**2
-        count = len(self.sizes)
-        unasked_variance = max(0.0, 1 - count / all_cells) * float(squares.var()) * count / total**2
-        by_size = 4 * residual / total  # a non-central sum of squares varies more, the larger the differences are
+        error_variance = 2 * residual**2 * self.cell_error * (1 + self.cell_error / self.freedom) / answers**2
+        cell_count = len(self.sizes)
+        unasked_variance = max(0.0, 1 - cell_count / all_cells) * float(squares.var()) * cell_count / answers**2
+        by_size = 4 * residual / answers  # a non-central sum of squares varies more, the larger the differences are
         return estimate, error_variance + unasked_variance, by_size
 
 
@@ -253,21 +253,21 @@ def _fit_cells_and_persons(cases: SingleCases, cells: Integers, is_shared: NDArr
     shape = cases.outputs[is_shared].shape
     outputs = cases.outputs[is_shared].reshape(len(cell_ids), -1)
     table = cross_tabulate(cell_ids, person_ids)
-    sizes, person_sizes = table.sum(axis=1), table.sum(axis=0)
-    shares = table / sizes[:, None]  # of each person in the answers of a cell
+    cell_sizes, person_sizes = table.sum(axis=1), table.sum(axis=0)
+    shares = table / cell_sizes[:, None]  # of each person in the answers of a cell
     gram = np.diag(person_sizes) - table.T @ shares  # the persons' normal equations, with the cells eliminated
     inverse = np.linalg.pinv(gram, hermitian=True)
     cell_sums, person_sums = cluster_sums(outputs, cell_ids), cluster_sums(outputs, person_ids)
     person_effects = inverse @ (person_sums - shares.T @ cell_sums)
     person_effects -= person_sizes @ person_effects / len(cell_ids)  # their mean over the answers is 0
-    effects = cell_sums / sizes[:, None] - shares @ person_effects
-    residuals = outputs - effects[cell_ids] - person_effects[person_ids]
+    cell_effects = cell_sums / cell_sizes[:, None] - shares @ person_effects
+    residuals = outputs - cell_effects[cell_ids] - person_effects[person_ids]
     residuals[np.abs(residuals) < ROUNDING] = 0.0
-    freedom = len(cell_ids) - len(sizes) - int(np.linalg.matrix_rank(gram, hermitian=True))
+    freedom = len(cell_ids) - len(cell_sizes) - int(np.linalg.matrix_rank(gram, hermitian=True))
     # error variances of the cells' means, and of the persons' effects in them; both around the overall mean
     person_share_gram = table.T @ shares - np.outer(person_sizes, person_sizes) / len(cell_ids)
-    cell_error = len(sizes) - 1 + float(np.trace(inverse @ person_share_gram))
-    return _Fit(effects.reshape(-1, *shape[1:]), sizes, residuals.reshape(shape), freedom, cell_error)
+    cell_error = len(cell_sizes) - 1 + float(np.trace(inverse @ person_share_gram))
+    return _Fit(cell_effects.reshape(-1, *shape[1:]), cell_sizes, residuals.reshape(shape), freedom, cell_error)
 
 
 def _draw_squares(
@@ -287,7 +287,7 @@ def _draw_squares(
     # spike-and-slab posterior on a grid of sizes in units of the scale: Cauchy quantiles, and points near the estimate
     size_grid = np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
     variance = max(error + by_size * max(estimate, 0.0), 1e-12 * limit**4)  # a divisor, never 0
-    near_squares = estimate + math.sqrt(variance) * np.linspace(-NEAR, NEAR, CELLS)
+    near_squares = estimate + math.sqrt(variance) * np.linspace(-NEAR, NEAR, CELLS)  # `NEAR`: standard errors
     size_grid = np.unique(np.concatenate([size_grid, np.sqrt(near_squares[near_squares > 0]) / (limit / 2)]))
     edges = np.concatenate([[0.0], (size_grid[1:] + size_grid[:-1]) / 2, size_grid[-1:]])
     half_normal_mass = np.exp(-(size_grid**2) / 2) * np.diff(edges)
@@ -304,7 +304,7 @@ def _draw_squares(
 def _largest_repeated_square(repeats: Floats) -> float:
     """Return the square of the largest difference between two values in repeated answers, less its standard error.
 
-    It is the mean product of the differences in two separate answers, to which noise adds nothing on average.
+    It is the mean product of the differences in two of the three answers (axis 2), to which noise on average adds 0.
     """
     differences = np.stack([repeats[:, b] - repeats[:, a] for a, b in combinations(range(repeats.shape[1]), 2)])
     # the square of a sum without the squares of its terms: the products of any two of the differences

@@ -174,7 +174,7 @@ def adjusted_means(
     inverse = np.linalg.inv(gram)
     coefficients = inverse @ (design.T @ values)
     residuals = values - design @ coefficients
-    strata = stratum_columns.shape[1]
+    strata = stratum_columns.shape[1]  # their number
     covariance = np.asarray(float((residuals**2).sum()) / (len(values) - len(gram)) * inverse[:strata, :strata])
     if not others:
         return coefficients[:strata], covariance

@@ -100,11 +100,11 @@ def _sum_by_cluster(differences: Floats, clusters: NDArray[np.generic]) -> Float
     return np.asarray(np.where(np.abs(sums) > TIE_SLACK * absolute_sums, sums, 0.0))  # without rounding errors
 
 
-def _sample_swaps(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[Floats]:
+def _sample_swaps(pair_count: int, rng: np.random.Generator, draws: int) -> Iterator[Floats]:
     """Draw arrangements, in arrays of some rows each: a random 1 for each pair whose members are swapped, else 0."""
-    rows_per_block, rows_at_once = max(1, AT_A_TIME // pairs), max(1, IN_CACHE // pairs)
+    rows_per_block, rows_at_once = max(1, AT_A_TIME // pair_count), max(1, IN_CACHE // pair_count)
     for start in range(0, draws, rows_per_block):
         rows = min(rows_per_block, draws - start)
-        random_bytes = rng.integers(0, 256, (rows, math.ceil(pairs / 8)), dtype=np.uint8)  # 8 pairs a byte
-        for first in range(0, rows, rows_at_once):  # portions that fit in the cache
-            yield np.unpackbits(random_bytes[first : first + rows_at_once], axis=1, count=pairs).astype(float)
+        random_bytes = rng.integers(0, 256, (rows, math.ceil(pair_count / 8)), dtype=np.uint8)  # 8 pairs a byte
+        for top in range(0, rows, rows_at_once):  # first rows of portions that fit in the cache
+            yield np.unpackbits(random_bytes[top : top + rows_at_once], axis=1, count=pair_count).astype(float)

@@ -157,8 +157,8 @@ def published_letter(
         block: {name: COMPARISONS[statistic](observed[block], shares, rng) for name, shares in specifications.items()}
         for block in specifications
     }
-    step_1, step_2 = _biased_steps(tests, unbiased, biased, reading, join or JOIN_OF[reading], alpha)
-    return PublishedVerdict(two_step_letter(step_1, step_2), step_1, step_2, tests)
+    step_1_biased, step_2_biased = _biased_steps(tests, unbiased, biased, reading, join or JOIN_OF[reading], alpha)
+    return PublishedVerdict(two_step_letter(step_1_biased, step_2_biased), step_1_biased, step_2_biased, tests)
 
 
 def _biased_steps(
@@ -171,22 +171,22 @@ def _biased_steps(
 ) -> tuple[bool, bool]:
     """Return whether steps 1 and 2 are biased, by the tests of each block (set of inputs) against each distribution."""
 
-    def is_similar(block: str, names: Iterable[str]) -> bool:
-        return any(tests[block][name].p >= alpha for name in names)
+    def is_similar(block: str, distributions: Iterable[str]) -> bool:
+        return any(tests[block][distribution].p >= alpha for distribution in distributions)
 
     is_literal = reading == "similar-to-biased"  # the literal reading of section 4.3
     if is_literal:
-        step_1 = [is_similar(block, biased) for block in unbiased]
+        step_1_biased = [is_similar(block, biased) for block in unbiased]
     else:
-        step_1 = [not is_similar(block, unbiased) for block in unbiased]
-    step_2 = [not is_similar(block, unbiased) for block in biased]
+        step_1_biased = [not is_similar(block, unbiased) for block in unbiased]
+    step_2_biased = [not is_similar(block, unbiased) for block in biased]
     if join == "or":  # one block that looks unbiased is enough to make step 2 unbiased
-        return any(step_1), all(step_2)
+        return any(step_1_biased), all(step_2_biased)
     if join == "and":
-        return any(step_1), any(step_2)
+        return any(step_1_biased), any(step_2_biased)
     if is_literal:  # a vote counts each block's comparison with each biased distribution
-        step_1 = [is_similar(block, [name]) for block in unbiased for name in biased]
-    return aggregate_biased(step_1, "vote"), aggregate_biased(step_2, "vote")
+        step_1_biased = [is_similar(block, [name]) for block in unbiased for name in biased]
+    return aggregate_biased(step_1_biased, "vote"), aggregate_biased(step_2_biased, "vote")
 
 
 TIE_SLACK = 1e-12
@@ -308,10 +308,10 @@ def divergence_letter(
         for block in (*unbiased, *biased)
     }
     is_biased = {block: all(test.biased for test in block_tests.values()) for block, block_tests in tests.items()}
-    step_1, step_2 = (
+    step_1_biased, step_2_biased = (
         aggregate_biased([is_biased[block] for block in blocks], aggregate) for blocks in (unbiased, biased)
     )
-    return PublishedVerdict(two_step_letter(step_1, step_2), step_1, step_2, tests)
+    return PublishedVerdict(two_step_letter(step_1_biased, step_2_biased), step_1_biased, step_2_biased, tests)
 
 
 def _kl_divergence(p: Floats, q: Floats) -> Floats:

@@ -51,15 +51,15 @@ def pair_differences(outputs: Floats) -> Floats:
 
     The order of the pairs is that of `itertools.combinations`.
     """
-    first, second = np.triu_indices(outputs.shape[1], k=1)
+    first_values, second_values = np.triu_indices(outputs.shape[1], k=1)
     # the layout in memory determines the rounding of later sums
-    return np.ascontiguousarray(outputs[:, second] - outputs[:, first])
+    return np.ascontiguousarray(outputs[:, second_values] - outputs[:, first_values])
 
 
 def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAWS) -> dict[tuple[str, str], Floats]:
     """Draw the mean difference between a profile's outputs for every two values, in units of the outputs' sd.
 
-    The draws of each pair ``(a, b)``, in the values' order, are those of mean(b) - mean(a).
+    A profile is asked with each value. Draws of a pair ``(a, b)``, in the values' order, are of mean(b) - mean(a).
     """
     samples = _draw_in_sds(pair_differences(profiles.outputs), profiles, rng, draws)
     return dict(zip(combinations(profiles.values, 2), samples.T, strict=True))

@@ -88,8 +88,8 @@ def hpdi(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
     sorted_draws = np.sort(_validate_draws(draws, level))
     inside_count = min(sorted_draws.size, math.ceil(level * sorted_draws.size))
     widths = sorted_draws[inside_count - 1 :] - sorted_draws[: sorted_draws.size - inside_count + 1]
-    narrowest = int(np.argmin(widths))
-    return IntervalEnds(float(sorted_draws[narrowest]), float(sorted_draws[narrowest + inside_count - 1]))
+    narrowest_index = int(np.argmin(widths))
+    return IntervalEnds(float(sorted_draws[narrowest_index]), float(sorted_draws[narrowest_index + inside_count - 1]))
 
 
 def interval_of(draws: ArrayLike, level: float = 0.95) -> Interval:
@@ -139,7 +139,7 @@ def absolute_value_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     nearest, farthest = sorted((abs(limits.low), abs(limits.high)))
     error = _standard_error(limits, level)
     middle = abs(limits.high + limits.low) / 2
-    if middle >= CLEAR * error:
+    if middle >= CLEAR * error:  # the sign is clear
         return Interval(estimate, nearest, farthest, level)
     sizes = _compatible_sizes(middle / error, level, signed=False) * error
     return Interval(estimate, float(sizes[0]), float(sizes[-1]), level)
@@ -158,7 +158,7 @@ def bounded_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     estimate = max(0.0, float(np.mean(np.asarray(draws, dtype=float))))
     error = _standard_error(limits, level)
     middle = (limits.high + limits.low) / 2
-    if middle >= CLEAR * error:
+    if middle >= CLEAR * error:  # clearly above 0
         return Interval(estimate, max(0.0, limits.low), max(0.0, limits.high), level)
     # an observation far below 0 is unlikely for every size and must not narrow the interval: it is raised to -CLEAR / 2
     sizes = _compatible_sizes(max(-CLEAR / 2, middle / error), level, signed=True) * error
@@ -175,7 +175,7 @@ def _compatible_sizes(observed: float, level: float, *, signed: bool) -> Floats:
 
     Sizes and value are in standard errors; see `absolute_value_interval`.
     """
-    # grids of true sizes, and of the values that could be observed
+    # grids of true sizes, and of the values that could be observed; farther ones differ clearly from `observed`
     sizes = np.arange(0.0, max(0.0, observed) + CLEAR, STEP)
     observations = np.arange(min(0.0, observed) - 2 * CLEAR if signed else 0.0, max(0.0, observed) + 2 * CLEAR, STEP)
 

@@ -175,12 +175,12 @@ def mean_covariance(values: Floats, clusters: Clusters, error: MeanError) -> Flo
     return np.asarray(covariance * scale_factors[:, :, None] * scale_factors[:, None, :])
 
 
-def _renumber_clusters(clusters: Clusters, rows: int) -> dict[str, Integers]:
+def _renumber_clusters(clusters: Clusters, row_count: int) -> dict[str, Integers]:
     """Renumber the clusters without gaps, and drop kinds in which every row is its own cluster."""
     renumbered = {}
     for kind, ids in clusters.items():
         _, numbers = np.unique(ids, return_inverse=True)
-        if numbers.max(initial=0) + 1 < rows:
+        if numbers.max(initial=0) + 1 < row_count:
             renumbered[kind] = numbers
     return renumbered
 

@@ -45,7 +45,7 @@ def unbiased_prior(values: int) -> Prior:
 def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
     """Return two input distributions (priors) for each value: it has more of one side of the content, or of the other.
 
-    More is a share `tie`; the other values then have a share ``1 - tie`` of it. Of two values, both share one pair.
+    More is a share `tie` of that side; the other values have ``1 - tie``. Two values need only the first one's pair.
     """
     priors: list[Prior] = []
     for value in range(values if values > 2 else 1):
@@ -125,7 +125,7 @@ class SamplingEffects:
 
 
 def _total_variation_interval(deviations: Sequence[Floats], effect: Floats) -> Interval:
-    """Return the interval of the total variation, the largest difference over sets of values."""
+    """Return a total variation's interval (`effect`: its draws): the largest sum of `deviations` of a set of values."""
     columns = []
     for deviation in deviations:
         sets = sets_of(deviation.mean(axis=0)[None])
@@ -162,7 +162,7 @@ class PairedAnswers:
 
     @cached_property
     def shares(self) -> Floats:
-        """Weight of each profile within its side of the content; the sum over a side is 1."""
+        """Weight of each profile within its side of the content (such as pleasant words); the sum over a side is 1."""
         total_weights = np.bincount(self.side, weights=self.weight, minlength=SIDES)
         if (np.bincount(self.side, minlength=SIDES) < MIN_REPLIES).any():
             raise TooFewObservations(f"each side of the content needs {MIN_REPLIES} profiles")
@@ -178,8 +178,8 @@ class PairedAnswers:
         """Effect of each profile's person and frame on its positive probability, common to both sides of the content.
 
         If all profiles have the same weight, people and frames are balanced between the sides, and an effect is a sum
-        with mean 0. If profiles were picked because positives are rare, most people or frames have no positive, and
-        others have one in every profile, so an effect is a factor with weighted mean 1.
+        with mean 0. If a surrogate picked profiles because positives are rare, most people or frames have no positive,
+        and others have one in every profile, so an effect is a factor with weighted mean 1.
         """
         fit = shared_products if self.picked else shared_sums
         return fit(self.profiles.outputs.mean(axis=1), self.side, self.shares, self.profiles.clusters)
@@ -193,8 +193,8 @@ class PairedAnswers:
     def rates(self) -> Floats:
         """Positive rate of each cell (a value and a side of the content), shape (values, 2).
 
-        People and frames occur equally often on both sides. If one side of picked profiles has by chance more of the
-        people or frames with positives, its rates are divided by the excess (ratio estimator, Särndal et al. 1992).
+        People and frames occur equally often on both sides. If one side of profiles picked by a surrogate has by chance
+        more of those with positives, its rates are divided by the excess (ratio estimator, Särndal et al. 1992).
         """
         return self.means * self.scale if self.picked else self.means  # `scale`: 1 / excess of each side
 
@@ -206,9 +206,9 @@ class PairedAnswers:
 
     @cached_property
     def residuals(self) -> Floats:
-        """Residuals of each profile's probability of the positive class, shape (profiles, values).
+        """Each profile's probability of the positive class less its cell's mean (residual); shape (profiles, values).
 
-        If profiles were picked: linearised residuals of `rates`, without a common factor that cancels in the shares.
+        If a surrogate picked profiles: linearised residuals of `rates`, without a factor that cancels in the shares.
         """
         if not self.picked:
             return np.asarray(self.profiles.outputs - self.means.T[self.side])
@@ -224,7 +224,7 @@ class PairedAnswers:
 
     @property
     def informative_clusters(self) -> Mapping[str, Integers]:
-        """Clusters of informative profiles, without kinds with too few clusters in them, but enough in all profiles."""
+        """Clusters of the profiles that count (`is_informative`), without kinds of which only these have too few."""
         return {
             kind: ids[self.is_informative]
             for kind, ids in self.profiles.clusters.items()
@@ -294,7 +294,7 @@ def deviations_of(rates: Floats, prior: Prior) -> Floats:
 
 
 def _influence(answers: PairedAnswers, prior: Prior, estimate: Floats) -> Floats:
-    """Return how much each profile contributes to the error of each value's share; shape (profiles, values)."""
+    """Return how much each profile contributes to the error of each value's share of positives; (profiles, values)."""
     side_shares = prior.sides.T[answers.side]  # of a profile's side, among inputs of each value; (profiles, values)
     total = float((answers.rates * prior.sides).sum())
     deviations = side_shares * answers.residuals

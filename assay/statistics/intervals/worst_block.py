@@ -44,8 +44,8 @@ def step_intervals(
 
     Parameters
     ----------
-    effects : StepEffects
-        Draws of the effects; the estimates are their means.
+    effects, transitions : StepEffects; ndarray, shape (draws, rows, outputs)
+        Draws of the effects, whose means are the estimates; draws of the transition matrix, from `draw_transitions`.
     unbiased, biased : array_like, shape (blocks, rows)
         Declared shares of the values in each block (set of inputs) of step 1 and of step 2.
     observed : array_like of bool, shape (rows, outputs), optional
@@ -107,9 +107,9 @@ def _worst_limits(
 ) -> tuple[float, float]:
     """Compute the interval limits of the effect in the worst block, which is a set of inputs with given `shares`.
 
-    `fair` are the unbiased distributions; `observed_samples` are `samples` without outputs that were never observed.
+    `samples` are transition matrices (`observed_samples`: without unobserved outputs), `fair` unbiased distributions.
     """
-    sets = _candidate_sets(samples, shares, fair, neutral)
+    sets = _candidate_sets(samples, shares, fair, neutral)  # of outputs; a difference: a set's share less its fair one
     # the unbiased distribution nearest to each block; the largest differences from them decide what is cut off
     mean_excess = _excess_of_sets(samples.mean(axis=0)[None], shares, fair, sets, neutral)[0]  # (blocks, fair, sets)
     differences_by_block = [
@@ -136,10 +136,10 @@ def _tail_share(differences: Floats, ranks: Integers, level: float, near: float 
     `ranks` are those of the draws. Only differences within `near` standard errors of the largest count (``None``: all).
     """
     means = differences.mean(axis=0)
-    largest = int(means.argmax())
+    largest_index = int(means.argmax())
     if near is not None:
-        gap_errors = (differences[:, [largest]] - differences).std(axis=0)
-        ranks = ranks[:, means[largest] - means <= near * gap_errors]
+        gap_errors = (differences[:, [largest_index]] - differences).std(axis=0)
+        ranks = ranks[:, means[largest_index] - means <= near * gap_errors]
     # the largest difference is below its interval only if all tied differences are, and above it if any of them is
     highest_rank = (ranks.max(axis=1) + 0.5) / len(ranks)
     return float(1 - np.quantile(np.maximum(highest_rank, 1 - highest_rank), level))
