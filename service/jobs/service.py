@@ -145,6 +145,8 @@ def _is_new(c: Connection, order: Order, max_active: int) -> bool:
 def _place_order(
     c: Connection, order: Order, repeat: Repeatable, show: Show, max_active: int, waits: bool, *, permitted: bool
 ) -> tuple[Answer, PlacedJob | None]:
+    """Answer an order in a transaction (see `place`); raise `RateNotTaken` if it adds a job and is not `permitted`."""
+
     def find_or_add_job(c: Connection) -> tuple[Answer, PlacedJob]:
         jobs.lock_transaction(c, order.job.request_digest)  # equal requests are placed one after the other
         rating, job, jobs_before = _find_existing(c, order, max_active)

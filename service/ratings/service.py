@@ -183,7 +183,7 @@ async def recount_file(service: Service, rating: RatingDocument, tenant: str, up
     """Count the people of an uploaded table anew; return the comparisons with a rating's counts, and store nothing."""
     method = parse_method(experiment_without_counts(rating))
     columns = method.references().decisions
-    assert columns is not None  # noqa: S101  a method without its table names its columns
+    assert columns is not None  # noqa: S101  without its counts, a method names the columns to be counted
     table = await find_upload(service, tenant, upload, "table")
     table_counts = await decisions_of(service, table, columns)
     return await asyncio.to_thread(lambda: [*check_recount(rating, method, table_counts, table.name)])
