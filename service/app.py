@@ -217,6 +217,7 @@ def _build_service(
     more_registries: Sequence[CollectorRegistry],
     methodologies: Methodologies | None,
 ) -> Service:
+    """Build the parts of the service: database, limits and caches (`keep_s`, `stale_s`: seconds fresh, and usable)."""
     meter = Meter(more_registries)
     rates = {
         JOBS: settings.job_rate,

@@ -67,7 +67,7 @@ class RequestMiddleware:
         max_upload_bytes: int,
         hosts: frozenset[str] | None = None,
     ) -> None:
-        self._app, self._meter, self._hosts = app, meter, hosts
+        self._app, self._meter, self._hosts = app, meter, hosts  # no hosts: requests from other sites pass
         self._max_body_bytes, self._max_upload_bytes = max_body_bytes, max_upload_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -116,7 +116,7 @@ class RequestMiddleware:
         await response(scope, receive, sender.send)
 
     def _body_limit(self, method: str, path: str) -> int:
-        """Return the maximum size of a body in bytes; it is largest for uploads, which are streamed to disk."""
+        """Return the maximum size of a body in bytes: of an upload, a file of a corpus, a form (with a file), or JSON."""
         if method == "POST" and path == UPLOADS:
             return self._max_upload_bytes
         if method == "POST" and _CORPUS_FILES.fullmatch(path) is not None:

@@ -164,9 +164,9 @@ def as_rated(job: NewJob, rating: StoredRating | None) -> NewJob:
     """Return a job with the experiment and the seed of the `rating` that answers it; unchanged without a rating."""
     if rating is None:
         return job
-    own_rating = rating.seen_by(job.tenant).rating
-    seed = job.seed if own_rating.seed is None else own_rating.seed
-    return replace(job, seed=seed, experiment=dict(own_rating.experiment))
+    visible_rating = rating.seen_by(job.tenant).rating
+    seed = job.seed if visible_rating.seed is None else visible_rating.seed
+    return replace(job, seed=seed, experiment=dict(visible_rating.experiment))
 
 
 def _find_existing(c: Connection, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:
@@ -209,7 +209,7 @@ async def rating_order(
     if method.references() != NOTHING or target.descriptor["protocol"] == UPLOADED:
         method = await with_named_inputs(service, caller.tenant, method, target.descriptor)
     with located("experiment"):
-        method = fit_to(method, kind, target.descriptor["settings"])
+        method = fit_to(method, kind, target.descriptor["settings"])  # adapted to the kind of service
     if request.author is not None or method.needs_author:
         with located():
             check_author(method, author)

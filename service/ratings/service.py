@@ -172,7 +172,7 @@ def _file_response(text: str, media_type: str, headers: Mapping[str, str]) -> Re
 
 
 def audit_report(file: AuditFile, headers: Mapping[str, str], *ratings: StoredRating) -> Response:
-    """Render a file for regulators, as a response with `headers`; raise ``not-found`` for ratings by other methods."""
+    """Render a file for regulators, as a response with `headers`; raise ``not-found`` for ratings not by `AUDITED`."""
     for rating in ratings:
         if rating.method != AUDITED:
             raise Problem("not-found", f"the rating {rating.id} is by {rating.method}; choose a rating by {AUDITED}")

@@ -110,7 +110,8 @@ def find(c: Connection, name: str) -> Service | None:
 def history(c: Connection, service: Service) -> list[ServiceRating]:
     """List the ratings of a service, newest first, with withdrawn ones.
 
-    For each method and attribute, only the newest `MOST_OF_SERIES` of the most trusted class of requesters are listed.
+    For a method and attribute, only the newest `MOST_OF_SERIES` of the most trusted requesters (owner, operator, or
+    else others) are listed.
     """
     series = (rated.method, rated.attribute)
     newest_first = (rated.created_at.desc(), rated.rating_id.desc())
@@ -144,8 +145,9 @@ def newest(
 ) -> list[NewestRating]:
     """Return the newest rating of each service of a kind, of ratings that `tenant` may list and `part` (SQL) admits.
 
-    Only the most trusted class of requesters counts; if all of them withdrew their newest rating, the service is left
-    out. With a `language`, only ratings in it alone count. A service without an address is listed once per tenant.
+    Only the most trusted requesters (owner, operator, or else others) count; if all of them withdrew their newest
+    rating, the service is left out. With a `language`, only ratings in it alone count. A service without an address is
+    listed once per tenant.
     """
     owners = current_owners()
     requester_rank = standing.rank(owners.c.tenant, service_ratings)
