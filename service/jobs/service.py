@@ -206,7 +206,7 @@ async def rating_order(
         check_rated(target.descriptor)
     author, method = await second_service(service, caller, request, method)
     seed = random_seed() if request.seed is None else request.seed
-    if method.references() != NOTHING or target.descriptor["protocol"] == UPLOADED:
+    if method.references() != NOTHING or target.descriptor["protocol"] == UPLOADED:  # it needs stored inputs
         method = await with_named_inputs(service, caller.tenant, method, target.descriptor)
     with located("experiment"):
         method = fit_to(method, kind, target.descriptor["settings"])  # adapted to the kind of service

@@ -127,7 +127,7 @@ def _allowed_cells(body: SuiteRequest, kind: Kind, earlier_count: int) -> list[C
     cells = [
         Cell(method_name(method), attribute, label=language)
         for method in _requested_methods(body, kind)
-        for attribute in body.attributes or USUAL
+        for attribute in body.attributes or USUAL  # the default attributes
         for language in _languages_of_method(body, method)
     ]
     if len(cells) > MAX_CELLS or earlier_count + len(cells) > MAX_SUITE_CELLS:
