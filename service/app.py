@@ -193,7 +193,7 @@ async def _warm_caches(service: Service) -> None:
     database = service.replica or service.database
     try:
         _, last_address = await database.read(part_after, after="")
-        if last_address is not None:  # there are more parts than the first, and their merged results are cached
+        if last_address is not None:  # there are several parts (ranges of addresses), whose merged results are cached
             await registry.count_letters(service, database, DistributionQuery())
             tenant_without_key = NO_TENANT if service.settings.keys_required else OPERATOR_TENANT
             await services.warm_ranking_cache(service, database, tenant_without_key)
@@ -217,6 +217,7 @@ def _build_service(
     more_registries: Sequence[CollectorRegistry],
     methodologies: Methodologies | None,
 ) -> Service:
+    """Build the parts of the service: database, limits and caches (`keep_s`, `stale_s`: seconds fresh, and usable)."""
     meter = Meter(more_registries)
     rates = {
         JOBS: settings.job_rate,

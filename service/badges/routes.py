@@ -208,13 +208,14 @@ def _responses(embed: Embed) -> Responses:
     return {200: success, 304: NOT_MODIFIED}
 
 
-def _add_route(path: str, embed: Embed, route: Route, prefix: str, tag: str, of_what: str) -> None:
+def _add_route(path: str, embed: Embed, route: Route, id_prefix: str, tag: str, of_what: str) -> None:
+    """Add the route of an embed (such as a badge); `id_prefix` begins its operation id, `of_what` ends its summary."""
     router.add_api_route(
         f"{path}/{embed.file}",
         route,
         methods=["GET"],
         tags=[tag],
-        operation_id=_operation_id(prefix, embed),
+        operation_id=_operation_id(id_prefix, embed),
         summary=f"{embed.title} {of_what}",
         description=f"Get {embed.summary}. Reading never starts work.",
         response_class=Response,

@@ -59,7 +59,7 @@ async def get_case(
 ) -> Response:
     """Read one case with its raw questions and replies, and the ids of the cases before and after it in the list."""
     index = await case_index(service, rating)
-    case = existing(index.by_id.get(seq), "case", str(seq))
+    case = existing(index.by_id.get(seq), "case", str(seq))  # its id is the number of its first observation
     rows = sorted((await rows_of(service, rating, [case], MOST_EXCHANGES)).values(), key=lambda row: row.seq)
     thumbnails = await thumbnails_of(service, rating.id, caller.tenant, rows)
     cases = cases_of(index, query)

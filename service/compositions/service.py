@@ -205,7 +205,7 @@ async def verification(service: Service, tenant: str, links: Sequence[ChosenRati
         is_owner, is_last = rating.tenant == tenant, index == len(links) - 1
         saved_target = link.target or (saved_targets.get(rating.target_id or "") if is_owner else None)
         # the last service has no path, because it answers in the language of the question
-        path = [] if is_last else [HOME, _middle_language(ratings, index), HOME]
+        path = [] if is_last else [HOME, _middle_language(ratings, index), HOME]  # translated there and back
         link_settings += _link_settings(rating, saved_target, path, is_owner=is_owner)
     name = " * ".join(str(rating.target["name"]) for rating in ratings)
     target_document = {

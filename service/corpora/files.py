@@ -63,9 +63,8 @@ def sentences_of_csv(file: BinaryIO) -> list[SentenceItem]:
             sentences.append(SentenceItem.model_validate(cells))
         except ValidationError as error:
             first_error = error.errors()[0]
-            raise Unreadable(
-                plain_message(first_error), line=line, column=".".join(map(str, first_error["loc"]))
-            ) from None
+            column = ".".join(map(str, first_error["loc"]))
+            raise Unreadable(plain_message(first_error), line=line, column=column) from None
         if len(sentences) > MOST_ITEMS:
             raise Unreadable(f"more than {MOST_ITEMS:,} sentences, which is what a corpus holds", line=line)
     if not sentences:

@@ -359,7 +359,7 @@ class CoverageView(ResponseModel):
 
     @classmethod
     def of(cls, counts: Iterable[tuple[str | None, str, int]], words: Json | None) -> Self:
-        """Build the view from `counts` of items, as (term, source, number), and the specification's lists of words."""
+        """Build the view from `counts` of items, as (term, source, number), and a specification's words by role."""
         by_term: Counter[str | None] = Counter()
         by_source: Counter[str] = Counter()
         for term, source, count in counts:

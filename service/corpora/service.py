@@ -154,6 +154,7 @@ def with_terms(words: StereotypeWords, item: NewItem) -> NewItem:
 
 
 def _refusal_message(reason: str, words: StereotypeWords) -> str:
+    """Return the message for a sentence that breaks a rule; `reason` is the rule's code, a key of `REFUSALS`."""
     words_by_name = {
         "groups": [term for pair in words.pairs for term in pair],
         "revealing": list(words.telling),
@@ -255,11 +256,10 @@ def framed_items(corpus: NewCorpus, per_term: int) -> list[NewItem]:
 def edited_item(corpus: StoredCorpus, old_item: StoredItem, change: ItemChange) -> NewItem:
     """Return an item after a change; refuse a field that items of its kind lack, and a text that breaks the rules."""
     is_picture = old_item.text is None
+    item_kind = "picture" if is_picture else "sentence"
     for name in ("text", "group_term", "attribute_term") if is_picture else ("term",):
         if getattr(change, name) is not None:
-            raise SpecificationError(
-                f"{name} is no field of {'a picture' if is_picture else 'a sentence'}; leave it out", name
-            )
+            raise SpecificationError(f"{name} is no field of a {item_kind}; leave it out", name)
     if is_picture:
         return NewItem(image=old_item.image, term=change.term or old_item.term)
     item = NewItem(change.text or old_item.text, change.group_term, change.attribute_term)

@@ -155,7 +155,7 @@ _Path = tuple[Any, str | int] | None
 
 
 def _is_prose(path: _Path) -> bool:
-    """Return whether a text may have line breaks, by its innermost field in `PROSE` (yes) or `NAMES_IN_SETTINGS`."""
+    """Return whether a text may have line breaks: its innermost field in `PROSE` or `NAMES_IN_SETTINGS` decides."""
     while path is not None:
         path, part = path  # (outer path, innermost key or index)
         if part in PROSE or part in NAMES_IN_SETTINGS:

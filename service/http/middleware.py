@@ -67,7 +67,7 @@ class RequestMiddleware:
         max_upload_bytes: int,
         hosts: frozenset[str] | None = None,
     ) -> None:
-        self._app, self._meter, self._hosts = app, meter, hosts
+        self._app, self._meter, self._hosts = app, meter, hosts  # no hosts: requests from other sites pass
         self._max_body_bytes, self._max_upload_bytes = max_body_bytes, max_upload_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -116,7 +116,7 @@ class RequestMiddleware:
         await response(scope, receive, sender.send)
 
     def _body_limit(self, method: str, path: str) -> int:
-        """Return the maximum size of a body in bytes; it is largest for uploads, which are streamed to disk."""
+        """Return the maximum size of a body in bytes: of an upload, a corpus file, a form (with a file), or JSON."""
         if method == "POST" and path == UPLOADS:
             return self._max_upload_bytes
         if method == "POST" and _CORPUS_FILES.fullmatch(path) is not None:
@@ -225,7 +225,7 @@ def foreign_origin(scope: Scope, hosts: frozenset[str]) -> Problem | None:
     if host is not None and not _is_own_host(_hostname(f"//{host}"), hosts):
         reason = f"the host {host[:200]!r} does not belong to this machine"
         return Problem("foreign-origin", f"{reason}; set ASSAY_PUBLIC_URL to use it")
-    if scope["method"] in SAFE:
+    if scope["method"] in SAFE:  # it changes nothing
         return None
     if site not in {"none", "same-origin"} or (origin is not None and not _is_same_origin(origin, host, hosts)):
         source = f"a page of {origin[:200]!r}" if origin else f"a page of another site ({site[:20]})"

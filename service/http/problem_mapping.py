@@ -90,17 +90,18 @@ async def on_invalid_request(request: Request, error: Exception) -> JSONResponse
     assert isinstance(error, RequestValidationError)  # noqa: S101  the handler is registered for this class
     all_errors = error.errors()
     named_errors = _independent_errors(all_errors[:MAX_ERRORS])
-    places = []
+    located_errors = []
     for fault in named_errors:
         known_fields = _known_fields(request, fault["loc"], error.body)
-        places.append(_place_of_error(fault, error.body) | {"detail": plain_message(fault, known_fields)})
+        located_errors.append(_place_of_error(fault, error.body) | {"detail": plain_message(fault, known_fields)})
     is_well_formed = all(isinstance(fault.get("ctx", {}).get("error"), SpecificationError) for fault in named_errors)
-    detail = places[0]["detail"] if len(places) == 1 else f"{len(places)} fields are invalid; see errors"
+    named_count = len(located_errors)
+    detail = located_errors[0]["detail"] if named_count == 1 else f"{named_count} fields are invalid; see errors"
     if (unnamed_count := len(all_errors) - MAX_ERRORS) > 0:
-        counts = f"errors names the first {len(places)}, and {unnamed_count:,} are not named"
+        counts = f"errors names the first {named_count}, and {unnamed_count:,} are not named"
         detail = f"{len(all_errors):,} fields are invalid; {counts}"
     code = "bad-specification" if is_well_formed else "invalid-request"  # well-formed: only values are refused
-    return respond(request, Problem(code, detail, errors=places))
+    return respond(request, Problem(code, detail, errors=located_errors))
 
 
 def _independent_errors(errors: Sequence[Any]) -> list[Any]:

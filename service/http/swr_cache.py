@@ -49,7 +49,7 @@ class SwrCache(Generic[K, V]):
         capacity: int = MAX_KEPT,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._keep_s, self._stale_s, self._count = keep_s, stale_s, count
+        self._keep_s, self._stale_s, self._count = keep_s, stale_s, count  # ages: to read again, to drop it
         self._capacity, self._clock = capacity, clock
         self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
 

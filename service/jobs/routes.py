@@ -318,6 +318,7 @@ def _rating_link(rating: Stamp | StoredRating | None) -> RatingLink | None:
 def _job_answer(
     base: str, service: Service, status: int, job: Job, start: JobStart | None, rating: Stamp | StoredRating | None
 ) -> Answer:
+    """Return an answer that shows a job: with `status` 202 to a request for work, or with 200 to a look-up."""
     view = JobView.of(job, base=base, now_s=service.clock(), start=start, rating=_rating_link(rating))
     headers = {"ETag": f'W/"{job.version}-{view.queue_position or 0}"', "Cache-Control": "private, no-cache"}
     if status == 202:

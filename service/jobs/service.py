@@ -145,6 +145,8 @@ def _is_new(c: Connection, order: Order, max_active: int) -> bool:
 def _place_order(
     c: Connection, order: Order, repeat: Repeatable, show: Show, max_active: int, waits: bool, *, permitted: bool
 ) -> tuple[Answer, PlacedJob | None]:
+    """Answer an order in a transaction (see `place`); raise `RateNotTaken` if it adds a job and is not `permitted`."""
+
     def find_or_add_job(c: Connection) -> tuple[Answer, PlacedJob]:
         jobs.lock_transaction(c, order.job.request_digest)  # equal requests are placed one after the other
         rating, job, jobs_before = _find_existing(c, order, max_active)
@@ -162,9 +164,9 @@ def as_rated(job: NewJob, rating: StoredRating | None) -> NewJob:
     """Return a job with the experiment and the seed of the `rating` that answers it; unchanged without a rating."""
     if rating is None:
         return job
-    own_rating = rating.seen_by(job.tenant).rating
-    seed = job.seed if own_rating.seed is None else own_rating.seed
-    return replace(job, seed=seed, experiment=dict(own_rating.experiment))
+    visible_rating = rating.seen_by(job.tenant).rating
+    seed = job.seed if visible_rating.seed is None else visible_rating.seed
+    return replace(job, seed=seed, experiment=dict(visible_rating.experiment))
 
 
 def _find_existing(c: Connection, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:
@@ -204,10 +206,10 @@ async def rating_order(
         check_rated(target.descriptor)
     author, method = await second_service(service, caller, request, method)
     seed = random_seed() if request.seed is None else request.seed
-    if method.references() != NOTHING or target.descriptor["protocol"] == UPLOADED:
+    if method.references() != NOTHING or target.descriptor["protocol"] == UPLOADED:  # it needs stored inputs
         method = await with_named_inputs(service, caller.tenant, method, target.descriptor)
     with located("experiment"):
-        method = fit_to(method, kind, target.descriptor["settings"])
+        method = fit_to(method, kind, target.descriptor["settings"])  # adapted to the kind of service
     if request.author is not None or method.needs_author:
         with located():
             check_author(method, author)

@@ -75,12 +75,10 @@ async def get_overview(service: ServiceDependency, caller: Reader) -> Response:
     rows, standing, sentences, failed_jobs, queue = await service.database.read(_read_overview, caller.tenant)
     count_kinds = partial(count_by_kind, tenant=caller.tenant)
     cache_key = ("kinds", caller.tenant)
-    services = await service.merge(
-        service.database, cache_key, read_part=count_kinds, merge=sum_of, tenant=caller.tenant
-    )
+    counts = await service.merge(service.database, cache_key, read_part=count_kinds, merge=sum_of, tenant=caller.tenant)
     view = OverviewView(
         targets=[RatingSummary.of(row, standing[row.id]) for row in rows],
-        services=services,
+        services=counts,
         attention=list(_attention_views(rows, sentences, failed_jobs, queue, service.clock() * 1000)),
         queue=QueueView(jobs=queue.mine, oldest_due_s=queue.oldest_due_s),
         workers=WorkersView(busy=queue.busy_workers),

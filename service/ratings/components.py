@@ -33,7 +33,7 @@ def model_of(dataclass: Any) -> type[ClosedModel]:
     for field in fields(dataclass):
         annotation = _schema_type(hints[field.name], model_of)
         if field.metadata.get("always"):
-            # null is an unknown value; truth values are always known, and the type includes null if the default is None
+            # null: the value is not known; truth values always are, and a default of None has null in its type already
             needs_null = field.default is not None and not isinstance(field.default, bool)
             schema_fields[field.name] = (annotation | None if needs_null else annotation, ...)
         elif field.name != "json":  # `json` is the whole stored document, not a field of the document

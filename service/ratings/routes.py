@@ -89,8 +89,8 @@ async def list_ratings(
     if query.fields == "summary":
         summary_page = await lists.read(query, "ratings", ratings.summaries, caller.tenant, database=database)
         standing = await database.read(standings, summary_page.rows)
-        sentences = await database.read(ratings.sentences, [row.id for row in summary_page.rows])
-        views = [RatingSummary.of(row, standing[row.id], sentences.get(row.id)) for row in summary_page.rows]
+        letter_reasons = await database.read(ratings.sentences, [row.id for row in summary_page.rows])
+        views = [RatingSummary.of(row, standing[row.id], letter_reasons.get(row.id)) for row in summary_page.rows]
         similar = []
         if query.q and not views and query.cursor is None:  # no rating matches
             similar = await database.read(similar_names, caller.tenant, query.q, mine=query.mine, kind=query.kind)

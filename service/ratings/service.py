@@ -172,7 +172,7 @@ def _file_response(text: str, media_type: str, headers: Mapping[str, str]) -> Re
 
 
 def audit_report(file: AuditFile, headers: Mapping[str, str], *ratings: StoredRating) -> Response:
-    """Render a file for regulators, as a response with `headers`; raise ``not-found`` for ratings by other methods."""
+    """Render a file for regulators, as a response with `headers`; raise ``not-found`` for ratings not by `AUDITED`."""
     for rating in ratings:
         if rating.method != AUDITED:
             raise Problem("not-found", f"the rating {rating.id} is by {rating.method}; choose a rating by {AUDITED}")
@@ -183,7 +183,7 @@ async def recount_file(service: Service, rating: RatingDocument, tenant: str, up
     """Count the people of an uploaded table anew; return the comparisons with a rating's counts, and store nothing."""
     method = parse_method(experiment_without_counts(rating))
     columns = method.references().decisions
-    assert columns is not None  # noqa: S101  a method without its table names its columns
+    assert columns is not None  # noqa: S101  without its counts, a method names the columns to be counted
     table = await find_upload(service, tenant, upload, "table")
     table_counts = await decisions_of(service, table, columns)
     return await asyncio.to_thread(lambda: [*check_recount(rating, method, table_counts, table.name)])

@@ -141,6 +141,7 @@ async def download_registry(
 
 
 async def _dump_lines(database: PublicDatabase, head: TreeHead, part: LogPart) -> AsyncIterator[bytes]:
+    """Yield a header, and the ratings of a `part` of the log (a shard, from an entry on) whose state is `head`."""
     versions = await database.read(rating_statistics.methodologies, part)
     header = {"dump": "assay-registry", "format": 1, **LICENCE, "methodologies": versions}
     header |= {"log": {"size": head.size, "root": digest_text(head.root)}}

@@ -73,7 +73,7 @@ async def answer_reply(
 
     A new answer replaces the old one, except that the operator's answer stays.
     """
-    if caller.tenant not in {rating.tenant, OPERATOR_TENANT}:  # as for other changes of a rating of another tenant
+    if caller.tenant not in {rating.tenant, OPERATOR_TENANT}:  # to other tenants, it cannot be changed
         raise not_found("rating", rating.id)
     reply = await service.database.write(replies.answer, rating, caller.tenant, body.text)
     if reply is None:

@@ -43,11 +43,9 @@ async def create_schedule(
     orders = await prepared_orders(service, caller, body.request)
 
     def add(c: Connection) -> Answer:
-        schedule = schedules.add(
-            c, caller.tenant, body.name, orders, recurrence, paused=body.paused, key_id=caller.key_id
-        )
-        headers = {"Location": f"{router.prefix}/{schedule.id}", "ETag": _etag(schedule)}
-        return Answer(201, write_json(ScheduleView.of(schedule)), headers)
+        row = schedules.add(c, caller.tenant, body.name, orders, recurrence, paused=body.paused, key_id=caller.key_id)
+        headers = {"Location": f"{router.prefix}/{row.id}", "ETag": _etag(row)}
+        return Answer(201, write_json(ScheduleView.of(row)), headers)
 
     return await answer_once(service, repeat, add)
 

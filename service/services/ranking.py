@@ -106,31 +106,29 @@ SORT_KEYS: dict[Sort, Callable[[RankedService], str | float]] = {
 
 
 def _by_place(rows: Sequence[NewestRating], now: int) -> list[RankedService]:
-    """Return services by letter and place, best first; services without a valid letter follow, expired ones last."""
+    """Return services by letter and place (rank), best first; then those without a valid letter, expired ones last."""
     ranking: list[RankedService] = []
-    first_place = 1
+    valid_rows = [row for row in rows if _has_valid_letter(row, now)]
+    first_place = 1  # of the services with the same letter
     for letter in BEST_FIRST:
-        group = [
-            (row, effect_size(row.key_figures)) for row in rows if _has_valid_letter(row, now) and row.letter == letter
-        ]
-        upper_ends = sorted(size.high for _, size in group if size is not None)  # a better service's is below `low`
+        sized_rows = [(row, effect_size(row.key_figures)) for row in valid_rows if row.letter == letter]
+        upper_ends = sorted(size.high for _, size in sized_rows if size is not None)  # a better one's is below `low`
         services = []
-        for row, size in group:
-            place = None if size is None else first_place + bisect_left(upper_ends, size.low)
-            services.append(_service_of(row, size, place))
+        for row, size in sized_rows:
+            place = None if size is None else first_place + bisect_left(upper_ends, size.low)  # after all better ones
+            services.append(_ranked(row, size, place))
         ranking += sorted(services, key=_place_key)
         first_place += len(upper_ends)  # services without an effect have no place and take none
     unplaced = [
-        _service_of(row, effect_size(row.key_figures), place=None, expired=row.expires_at <= now)
+        _ranked(row, effect_size(row.key_figures), place=None, expired=row.expires_at <= now)
         for row in rows
         if not _has_valid_letter(row, now)
     ]
     return ranking + sorted(unplaced, key=lambda service: (service.expired, *_place_key(service)))
 
 
-def _service_of(
-    row: NewestRating, size: SizeInLimits | None, place: int | None, expired: bool = False
-) -> RankedService:
+def _ranked(row: NewestRating, size: SizeInLimits | None, place: int | None, expired: bool = False) -> RankedService:
+    """Return a service's entry in a ranking, from its newest rating and the `size` of that rating's deciding effect."""
     sort_size = float("inf") if size is None else size.estimate  # without an effect: last
     questions = (row.key_figures or {}).get("questions") or 0
     folded_name = (row.name or "").casefold()
@@ -143,9 +141,8 @@ def _has_valid_letter(row: NewestRating, now: int) -> bool:
 
 def _place_key(service: RankedService) -> tuple[float, int, float, int]:
     """Return the sort key of a service: by place, letter, size of the effect, and then the newest rating first."""
-    letter = service.letter
     place = float("inf") if service.place is None else service.place
-    letter_index = BEST_FIRST.index(letter) if letter in BEST_FIRST else len(BEST_FIRST)
+    letter_index = BEST_FIRST.index(service.letter) if service.letter in BEST_FIRST else len(BEST_FIRST)
     return place, letter_index, service.size, -service.rated_at
 
 
@@ -164,7 +161,7 @@ def effect_interval(figures: Json) -> tuple[float, float]:
 
 def effect_name(figures: Json, method: str) -> str:
     """Return a deciding effect as the report of `method` words it; its plain name if no such report is installed."""
-    name, hidden_kind = figures["name"], figures["hidden"]  # kind of an effect that a mean hides
+    name, hidden_kind = figures["name"], figures["hidden"]  # its kind, if the overall mean can hide the effect
     hidden_document = None if hidden_kind is None else HiddenDocument(hidden_kind, name)
     # the words depend neither on the effect's interval nor on the chance of exceeding the limit
     effect = DecidingEffect(

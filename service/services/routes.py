@@ -136,21 +136,21 @@ async def _rank(
     """Return the query with method and attribute filled in, all such pairs of its kind of service, and the ranking."""
     now = await database.read(read_clock)
     kind = query.kind
-    count_questions = partial(services.questions, tenant=tenant, kind=kind)  # by (method, attribute)
+    count_by_pair = partial(services.questions, tenant=tenant, kind=kind)
     cache_key = ("questions", tenant, kind)
-    counts = await service.merge(database, cache_key, read_part=count_questions, merge=sum_of, kind=kind)
-    questions = [
+    counts = await service.merge(database, cache_key, read_part=count_by_pair, merge=sum_of, kind=kind)
+    pairs = [  # of method and attribute, those with the most services first
         RankedQuestionView(method=method, attribute=attribute, services=count)
         for (method, attribute), count in counts.items()
     ]
-    questions.sort(key=lambda question: (-question.services, question.method, question.attribute))
+    pairs.sort(key=lambda pair: (-pair.services, pair.method, pair.attribute))
     filters = {name: value for name in ("method", "attribute") if (value := getattr(query, name)) is not None}
-    for question in questions:  # the first that fits has the most services
-        if all(getattr(question, name) == value for name, value in filters.items()):
-            filters = {"method": question.method, "attribute": question.attribute}
+    for pair in pairs:  # the first that fits is taken
+        if all(getattr(pair, name) == value for name, value in filters.items()):
+            filters = {"method": pair.method, "attribute": pair.attribute}
             break
     else:  # no service of this kind was rated by this method for this attribute
-        return query, questions, Ranking([], now)
+        return query, pairs, Ranking([], now)
     query = query.model_copy(update=filters)
     filters["kind"] = kind
     read_newest = partial(services.newest, tenant=tenant, **filters)
@@ -158,10 +158,10 @@ async def _rank(
         ranking_key = ("ranking", tenant, *filters.values())
         merge = partial(Ranking, now=now)
         ranking = await service.merge(database, ranking_key, read_part=read_newest, merge=merge, **filters)
-        return query, questions, ranking
+        return query, pairs, ranking
     # an empty `part` admits ratings that are not current: the newest one in a language alone may be such a rating
     rows = await database.read(read_newest, language=query.language, part=())
-    return query, questions, await asyncio.to_thread(Ranking, [rows], now)
+    return query, pairs, await asyncio.to_thread(Ranking, [rows], now)
 
 
 def _read_views(c: Connection, rows: Sequence[RankedService]) -> list[RankedServiceView]:

@@ -75,7 +75,7 @@ class Plan:
 
 
 async def plan_suite(service: Service, caller: Caller, body: SuiteRequest, *, recurring: bool = False) -> Plan:
-    """Return the orders for the jobs of a suite's valid cells; `recurring`: the suite is for a schedule.
+    """Plan a suite: an order for a job per valid cell (method, attribute, language); `recurring`: for a schedule.
 
     Raise `Problem` or `SpecificationError` if a target's description is invalid, there are too many cells, or no valid
     cell has a method, attribute, language or setting that the request names.
@@ -127,7 +127,7 @@ def _allowed_cells(body: SuiteRequest, kind: Kind, earlier_count: int) -> list[C
     cells = [
         Cell(method_name(method), attribute, label=language)
         for method in _requested_methods(body, kind)
-        for attribute in body.attributes or USUAL
+        for attribute in body.attributes or USUAL  # the default attributes
         for language in _languages_of_method(body, method)
     ]
     if len(cells) > MAX_CELLS or earlier_count + len(cells) > MAX_SUITE_CELLS:

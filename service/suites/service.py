@@ -78,10 +78,8 @@ def _profiles(suite: StoredSuite, cells: Sequence[StoredCell], ratings: Ratings,
         matrix = _matrix_of_service(own_cells, omissions, ratings, now_s)
         profiles.append((_severity_key(matrix["worst"]), target, matrix))
     profiles.sort(key=itemgetter(0))  # by severity
-    sorted_keys = [key for key, _, _ in profiles]  # services with equal keys share the rank of the first of them
-    return [
-        ServiceView(rank=sorted_keys.index(key) + 1, target=dict(target), **matrix) for key, target, matrix in profiles
-    ]
+    keys = [key for key, _, _ in profiles]  # services with equal keys (equally bad letters) share the first one's rank
+    return [ServiceView(rank=keys.index(key) + 1, target=dict(target), **matrix) for key, target, matrix in profiles]
 
 
 def _severity_key(view: WorstView | None) -> tuple[float, ...]:
@@ -269,6 +267,8 @@ def _count_new(c: Connection, plan: Plan) -> int:
 def _add_suite(
     c: Connection, tenant: str, plan: Plan, repeat: Repeatable, show: Show, max_active: int, *, waits: bool
 ) -> tuple[Answer, PlacedSuite | None]:
+    """Add a suite and its jobs in a transaction; return `show`'s answer, and the suite (``None``: request repeated)."""
+
     def add_jobs_and_suite(c: Connection) -> tuple[Answer, PlacedSuite]:
         wanted_jobs, job_ids = _settle_jobs(c, plan)  # jobs with the id of their rating or None; a job id for each cell
         new_jobs = [job for job, rating_id in wanted_jobs if rating_id is None]

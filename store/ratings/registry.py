@@ -60,7 +60,7 @@ def withdraw(c: Connection, rating_id: str, tenant: str, reason: str) -> StoredR
     if rating.withdrawn_at is not None:
         raise AlreadyWithdrawn(rating.id)
     withdrawn_rating = _change_rating(c, rating.id, withdrawn_at=read_clock(c), withdrawn_why=reason)
-    if withdrawn_rating.visibility == "public":  # the withdrawal of a private rating must not make it public
+    if withdrawn_rating.visibility == "public":  # the log is public, and must not name private ratings
         log.append(c, withdrawn_rating.id, "withdrawn", _logged_facts(withdrawn_rating) | {"reason": reason})
     facts = {"visibility": withdrawn_rating.visibility, "reason": reason}
     add_notice_once(c, withdrawn_rating.job_id, WITHDRAWN, withdrawn_rating.notice | facts)
@@ -72,7 +72,7 @@ JUDGING = frozenset({"attribute", "aggregation", "confidence", "delta", "delta_s
 
 
 def publish_new_rating(c: Connection, rating: StoredRating) -> None:
-    """Log and announce a new public or unlisted rating; make it private if it would reveal small counts of people."""
+    """Announce a new public or unlisted rating, or make it private if it would reveal small counts of people."""
     try:
         _check_people(c, rating)
     except HoldsPeople:
@@ -91,25 +91,25 @@ def _check_people(c: Connection, rating: StoredRating) -> None:
     lock_transaction(c, f"people:{rating.tenant}")  # of two transactions, the later reads the other's rating
     if rating.rating.masked is None:
         raise HoldsPeople(f"the small counts of {rating.id} are not masked: rate fewer columns or intersections")
-    file_digest, tables = _file_and_tables(rating.document)
+    file_digest, count_fields = _file_and_count_fields(rating.document)
     query = select(ratings.c.id, ratings.c.document).where(ratings.c.id != rating.id, ratings.c.visibility != "private")
     for row in c.execute(query.where(*equal(ratings, tenant=rating.tenant, method=rating.method))):
-        other_digest, other_tables = _file_and_tables(row.document)
-        if other_digest == file_digest and other_tables != tables:
+        other_digest, other_count_fields = _file_and_count_fields(row.document)
+        if other_digest == file_digest and other_count_fields != count_fields:
             raise HoldsPeople(
                 f"{row.id} is not private and counts the people of the same file by other columns; the two "
                 "together could reveal masked counts. Request one rating with all columns"
             )
 
 
-def _file_and_tables(document: Json) -> tuple[Any, Json]:
+def _file_and_count_fields(document: Json) -> tuple[Any, Json]:
     """Return the digest of the file that a rating counts, and its experiment's fields that determine the counts."""
     experiment = document["experiment"]
     return document["aggregation"]["data"]["digest"], {name: experiment[name] for name in experiment.keys() - JUDGING}
 
 
 def note_published(c: Connection, rating: StoredRating) -> None:
-    """Log a rating if it is public now, and announce it if others can read it.
+    """Add a rating to the public log if it is public now, and announce it by a notice if others can read it.
 
     Call it in the transaction that changes the visibility. A rating is announced at most once.
     """
@@ -141,7 +141,7 @@ def _lock_rating(c: Connection, rating_id: str, tenant: str) -> StoredRating | N
 
 
 def _change_rating(c: Connection, rating_id: str, **values: object) -> StoredRating:
-    """Change columns of a rating, and their copies in `service_ratings`."""
+    """Change columns of a rating, and their copies in `service_ratings` (read for rankings); return the new row."""
     standing.restore_replaced(c, rating_id)  # the rating that this one has replaced may be needed again
     statement = update(ratings).where(ratings.c.id == rating_id).values(**values).returning(ratings)
     copied_values = {name: value for name, value in values.items() if name in service_ratings.c}

@@ -49,7 +49,7 @@ def recompute(rating: StoredRating, record: Iterable[Observation], methodology: 
     unmasked_rating = rating.seen_by(rating.tenant).rating  # with the counts that only its owner sees
     method = parse_method(unmasked_rating.experiment)
     rerated_rating = rerate(unmasked_rating, method, record, methodology)
-    return method.masked(rerated_rating) or rerated_rating
+    return method.masked(rerated_rating) or rerated_rating  # `masked` returns None if there is nothing to mask
 
 
 def evidence(c: Connection, job_id: str) -> Iterator[Observation]:

@@ -103,14 +103,15 @@ def find(c: Connection, name: str) -> Service | None:
     row = c.execute(query.where(rated.rating_id == name, *_publicly_listed())).one_or_none()
     if row is None:
         return None
-    # a rating that does not stand for the address shows only what its own tenant rated there
+    # a rating that a look-up by address would not return shows only what its own tenant rated there
     return Service(row.service, None if row.stands else row.tenant)
 
 
 def history(c: Connection, service: Service) -> list[ServiceRating]:
     """List the ratings of a service, newest first, with withdrawn ones.
 
-    For each method and attribute, only the newest `MOST_OF_SERIES` of the most trusted class of requesters are listed.
+    For a method and attribute, only the newest `MOST_OF_SERIES` of the most trusted requesters (owner, operator, or
+    else others) are listed.
     """
     series = (rated.method, rated.attribute)
     newest_first = (rated.created_at.desc(), rated.rating_id.desc())
@@ -125,7 +126,7 @@ def history(c: Connection, service: Service) -> list[ServiceRating]:
 
 
 def questions(c: Connection, tenant: str | None, kind: str, part: Conditions = WHOLE) -> Counter[tuple[str, str]]:
-    """Count the services of a kind that `tenant` may list, by (method, attribute) of their ratings."""
+    """Count services of a kind by (method, attribute) of ratings that `tenant` may list and `part` (SQL) admits."""
     series = (rated.method, rated.attribute)
     query = select(*series, func.count(rated.service.distinct())).where(rated.kind == kind, *_visible_to(tenant))
     rows = c.execute(query.where(rated.withdrawn_at.is_(None), *part).group_by(*series))
@@ -142,27 +143,28 @@ def newest(
     language: str | None = None,
     part: Conditions = WHOLE,
 ) -> list[NewestRating]:
-    """Return the newest rating of each service of a kind, among the ratings that `tenant` may list.
+    """Return the newest rating of each service of a kind, of ratings that `tenant` may list and `part` (SQL) admits.
 
-    Only the most trusted class of requesters counts; if all of them withdrew their newest rating, the service is left
-    out. With a `language`, only ratings in it alone count. A service without an address is listed once per tenant.
+    Only the most trusted requesters (owner, operator, or else others) count; if all of them withdrew their newest
+    rating, the service is left out. With a `language`, only ratings in it alone count. A service without an address is
+    listed once per tenant.
     """
     owners = current_owners()
-    requester = standing.rank(owners.c.tenant, service_ratings)
+    requester_rank = standing.rank(owners.c.tenant, service_ratings)
     tenant_without_address = case((rated.address.is_(None), rated.tenant), else_="")
     newest_first = (rated.created_at.desc(), rated.rating_id.desc())
-    position_of_tenant = func.row_number().over(partition_by=(rated.service, rated.tenant), order_by=newest_first)
+    position_in_tenant = func.row_number().over(partition_by=(rated.service, rated.tenant), order_by=newest_first)
     is_counted = or_(rated.address.is_(None), rated.tenant == tenant, standing.stands(owners.c.tenant, service_ratings))
     numbered_ratings = (
-        select(rated.rating_id, position_of_tenant.label("position"), requester.label("requester"))
+        select(rated.rating_id, position_in_tenant.label("position"), requester_rank.label("requester"))
         .outerjoin_from(service_ratings, owners, owners.c.host == rated.host)
         .where(rated.kind == kind, rated.method == method, rated.attribute == attribute, *_visible_to(tenant))
         .where(is_counted, *part, true() if language is None else _is_in_language_alone(language))
         .subquery()
     )
     most_trusted_first = (numbered_ratings.c.requester, rated.withdrawn_at.is_not(None), *newest_first)
-    place = func.row_number().over(partition_by=(rated.service, tenant_without_address), order_by=most_trusted_first)
-    query = select(*NEWEST_COLUMNS, rated.withdrawn_at, place.label("place"))
+    rank = func.row_number().over(partition_by=(rated.service, tenant_without_address), order_by=most_trusted_first)
+    query = select(*NEWEST_COLUMNS, rated.withdrawn_at, rank.label("place"))
     query = query.join(numbered_ratings, numbered_ratings.c.rating_id == rated.rating_id)
     ranked_ratings = query.where(numbered_ratings.c.position == 1).subquery()  # the newest rating of each tenant
     rows = c.execute(select(ranked_ratings).where(ranked_ratings.c.place == 1, ranked_ratings.c.withdrawn_at.is_(None)))
@@ -236,11 +238,11 @@ def similar_names(
     query = select(rated.name).where(rated.current, is_listed, *equal(service_ratings, kind=kind))
     query = query.where(rated.withdrawn_at.is_(None), rated.name.is_not(None)).limit(MOST_NAMES)
     names = c.execute(query.order_by(site)).scalars().all()  # in the order of an index, where reading ends at the limit
-    if len(names) == MOST_NAMES:  # there may be more: those with the text before and after an error are read instead
-        window_length = min(3, len(text) // 2)  # of a part that may hold the error: a wrong letter, or two swapped
-        # windows of 3 letters overlap, so that one holds any two neighbours; shorter windows miss a few neighbours
-        starts = range(0, len(text) - window_length + 2, 2)
-        contexts = [(text[:start], text[start + window_length :]) for start in starts]
+    if len(names) == MOST_NAMES:  # there may be more: only names that agree outside a window of the text are compared
+        window_length = min(3, len(text) // 2)  # the window holds the error: a wrong letter, or two swapped
+        # a window begins at every second letter: of length 3, any two neighbours are in one; if shorter, most are
+        window_starts = range(0, len(text) - window_length + 2, 2)
+        contexts = [(text[:start], text[start + window_length :]) for start in window_starts]
         is_similar = or_(*(holds(c, rated.searched, *filter(None, context)) for context in contexts))
         names = c.execute(query.where(is_similar)).scalars().all()
     return close_words(text, sorted(set(names)))

@@ -126,7 +126,7 @@ def standing(rating: RatingFacts, owner: str | None, changed_at: int | None) -> 
     if rating.host is None:
         return Standing(requester, host_proved=None, for_address=False, changed_since=changed_since)
     is_trusted = requester != "other" or rating.description == "default"  # described by its protocol's default
-    for_address = is_trusted and rating.description != "uploaded"
+    for_address = is_trusted and rating.description != "uploaded"  # no service at the address answered
     return Standing(requester, owner is not None, for_address, changed_since)
 
 
@@ -175,12 +175,12 @@ def of_model(model: str | None) -> list[ColumnElement[bool]]:
 
 
 def of_address(target_url: str, tenant: str | None, whose: Whose = "address") -> AddressQuery:
-    """Return the query for the ratings of an address, with `path` or without, that `tenant` (``None``: all) may see."""
+    """Return the query for ratings of an address that `tenant` may see: those that stand for it, `mine`, or `all`."""
     address = domains.canonical_address(target_url)
     if address is None:
         return AddressQuery([false()], literal(0))
     beginnings = ["/".join(address.split("/")[:count]) for count in range(1, address.count("/") + 1)]
-    is_of_address = or_(ratings.c.address == address, _called_address == address)
+    is_of_address = or_(ratings.c.address == address, _called_address == address)  # without or with the setting `path`
     conditions = [ratings.c.address.in_([address, *beginnings]), is_of_address]
     if whose == "mine":
         called_a_service = ratings.c.description.is_distinct_from("uploaded")
@@ -213,7 +213,7 @@ WHOLE: Conditions = [service_ratings.c.current]
 
 
 def part_after(c: Connection, /, after: str, **filters: str | None) -> tuple[list[ColumnElement[bool]], str | None]:
-    """Return conditions for ratings of the next addresses after `after`, and the last address (``None``: no more)."""
+    """Return SQL conditions for ratings of the next addresses after `after`, and the last address if more follow it."""
     part: list[ColumnElement[bool]] = [*WHOLE, site > after] if after else [*WHOLE]
     query = select(site).where(*part, *equal(service_ratings, **filters)).order_by(site)
     last_address = c.execute(query.offset(PART_SIZE - 1).limit(1)).scalar_one_or_none()

@@ -37,7 +37,7 @@ def keep(c: Connection, origin: str, size: int, witness: str, line: str) -> None
 
 
 def newest_size(c: Connection, origin: str, witness: str | None = None) -> int:
-    """Return the largest number of entries of a log that a witness (``None``: any) has cosigned; 0 if there is none."""
+    """Return the largest size of the log `origin` that a witness (``None``: any) has cosigned; 0 if there is none."""
     query = select(func.max(cosignatures.c.size)).where(cosignatures.c.origin == origin)
     if witness is not None:
         query = query.where(cosignatures.c.witness == witness)

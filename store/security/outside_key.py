@@ -89,7 +89,7 @@ class SigningProgram:
         self, command: Sequence[str], public_key: bytes, *, timeout_s: float = TIMEOUT_S, rest_s: float = REST_S
     ) -> None:
         self._command, self._public_key = list(command), public_key
-        self._timeout_s, self._rest_s, self._rests_until = timeout_s, rest_s, 0.0  # it rests after a failure
+        self._timeout_s, self._rest_s, self._rests_until = timeout_s, rest_s, 0.0  # after a failure
         self._slots = threading.BoundedSemaphore(AT_ONCE)
 
     def sign(self, message: bytes) -> bytes:

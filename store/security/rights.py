@@ -28,7 +28,7 @@ class Rule(BaseModel):
     scopes: tuple[Scope, ...] = Field(min_length=1)
 
     def holds(self, claims: Json) -> bool:
-        """Return whether the claims match the rule; an e-mail address must have been verified by the provider."""
+        """Return whether claims about a person match the rule; an e-mail address must be verified by the provider."""
         if self.claim == "email" and claims.get("email_verified") is not True:
             return False
         value = claims.get(self.claim)

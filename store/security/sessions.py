@@ -44,7 +44,7 @@ class SignedIn:
 def begin(
     c: Connection, *, previous: str = "", key_id: str | None = None, rule: str | None = None, subject: str | None = None
 ) -> str:
-    """Begin a session with the rights of a key, or of a rule (its HMAC, `Vault.mark`); return the session's token.
+    """Begin a session with the rights of a key, or of a rule for sign-ins (its HMAC, `Vault.mark`); return its token.
 
     `previous` is the token of the session to replace, `subject` the person's identifier at the provider, if any.
     """
@@ -65,7 +65,7 @@ def begin(
 def find(c: Connection, token: str, rules: Mapping[str, Rule]) -> SignedIn | None:
     """Find the rights of a session; return ``None`` if it has ended, or its key or rule is no longer valid.
 
-    The use is recorded at most once a minute. `rules` are the current rules by their HMACs (`Vault.mark`).
+    The use is recorded at most once a minute. `rules` are the current rules for sign-ins by their HMACs (`Vault.mark`).
     """
     now = now_ms()
     key_is_valid = and_(

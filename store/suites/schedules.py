@@ -344,7 +344,7 @@ def run_due(c: Connection, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun
     next_at = schedule.recurrence.after(now, anchor_ms=schedule.next_at)
     if run.code == "cooling-down":
         next_at = now + run.wait_s * 1000  # tries again when the target has cooled down
-    return _record_run(c, schedule, now, run, next_at=next_at), run
+    return _store_run(c, schedule, now, run, next_at=next_at), run
 
 
 def run_now(c: Connection, schedule_id: str, tenant: str, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun] | None:
@@ -356,7 +356,7 @@ def run_now(c: Connection, schedule_id: str, tenant: str, bounds: Bounds) -> tup
         sentinels.check_rest(c, schedule.id, tenant, schedule.last_job_id, bounds.watch_rest_s)
     now = read_clock(c)
     run = _run(c, schedule, bounds)
-    return _record_run(c, schedule, now, run, next_at=schedule.next_at), run
+    return _store_run(c, schedule, now, run, next_at=schedule.next_at), run
 
 
 def _run(c: Connection, schedule: StoredSchedule, bounds: Bounds) -> ScheduledRun:
@@ -432,10 +432,8 @@ def _new_job(
     )
 
 
-def _record_run(
-    c: Connection, schedule: StoredSchedule, now: int, run: ScheduledRun, *, next_at: int
-) -> StoredSchedule:
-    """Record the result of a run in the schedule's row, which the caller has locked."""
+def _store_run(c: Connection, schedule: StoredSchedule, now: int, run: ScheduledRun, *, next_at: int) -> StoredSchedule:
+    """Store the result of a run in the schedule's row, which the caller has locked; return the changed schedule."""
     values: dict[str, Any] = {"last_at": now, "last_failure": run.failure, "next_at": next_at}
     if run.made_id is not None:
         values["last_job_id"] = run.made_id  # the id of a job or of a suite

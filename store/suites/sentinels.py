@@ -211,7 +211,7 @@ def finish(c: Connection, claim: Claim, run: SentinelRun) -> None:
     watch, now = Watch(**(claim.job.experiment or {})), read_clock(c)
     lock_transaction(c, f"watch:{watch.rating}")
     earlier_runs, earlier_times = runs_of(c, watch)
-    if earlier_runs:  # a run that began at the same time may have chosen other cases; only the first has a reference
+    if earlier_runs:  # the first run's cases, and its reference (their outcomes in the rating), count for all runs
         run = replace(run, outcomes={key: run.outcomes.get(key) for key in earlier_runs[0].outcomes}, reference={})
     evidence = evidence_of_change([*earlier_runs, run])
     is_same_watch = equal(sentinel_runs, schedule_id=watch.schedule, rating_id=watch.rating)

@@ -186,7 +186,7 @@ def tally(cells: Sequence[StoredCell]) -> SuiteProgress:
 
 
 def rating_documents(c: Connection, rating_ids: Collection[str]) -> dict[str, RatingDocument]:
-    """Read ratings by id in one query; their components have only reasons. The caller checks that they may be read."""
+    """Read ratings by id, for callers that may read them; of their components (measured parts), only reasons stay."""
     if not rating_ids:
         return {}
     query = select(ratings.c.id, ratings.c.document).where(ratings.c.id.in_(rating_ids))

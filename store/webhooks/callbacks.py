@@ -47,7 +47,7 @@ def challenge_id(tenant: str, url: str) -> str:
 
 def _may_be_sent(c: Connection, delivery: ClaimedDelivery, base_url: str) -> bool:
     """Return whether a delivery may be sent; if its address has not answered a challenge, postpone it or give it up."""
-    if delivery.webhook is not None or delivery.type == CHALLENGE:
+    if delivery.webhook is not None or delivery.type == CHALLENGE:  # only callbacks of jobs need an answer
         return True
     id_of_challenge = challenge_id(delivery.tenant, delivery.url)
     challenge_row = c.execute(select(deliveries).where(deliveries.c.id == id_of_challenge)).mappings().one_or_none()

@@ -232,7 +232,7 @@ def _record_outcome(c: Connection, webhook: Webhook, retry: Next | None) -> bool
             _set_failing_since(c, webhook, failing_since=None)
         return False
     since = webhook.failing_since or _set_failing_since(c, webhook, now_ms())
-    if retry.gone:
+    if retry.gone:  # the receiver answered HTTP 410
         endpoints.disable(c, webhook.id, webhook.tenant, "gone")
         return True
     if since is not None and read_clock(c) - since >= DISABLED_AFTER_S * 1000:

@@ -77,7 +77,7 @@ def hand_over(c: Connection, base_url: str = "", limit: int = BATCH) -> HandedOv
         outbox.mark_delivered(c, notice.id)
     if rows:
         c.execute(insert_into(c, deliveries).on_conflict_do_nothing(), rows)
-    return HandedOver(len(notices), tuple(notice for notice in notices if notice.data is None))
+    return HandedOver(len(notices), malformed=tuple(notice for notice in notices if notice.data is None))
 
 
 def ping(c: Connection, webhook: Webhook, base_url: str = "") -> str:

@@ -53,6 +53,7 @@ class DescribedModel(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Return the class's schema, with the docstrings of its attributes as descriptions of the properties."""
         schema = handler(core)
         properties = handler.resolve_ref_schema(schema).get("properties", {})
         # the class itself comes first; `setdefault` keeps its descriptions, so that base classes only add missing ones
