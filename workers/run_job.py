@@ -147,7 +147,7 @@ async def _rate_service(context: WorkerContext, claim: Claim) -> None:
 
 
 async def _run_task(task_of: TaskOf, context: WorkerContext, claim: Claim) -> None:
-    """Run the experiment of a job that makes no rating: it writes a corpus's sentences, or repeats a rating's cases."""
+    """Run the job of a kind that makes no rating: to write a corpus's sentences, or to ask a rating's cases again."""
     seed = claim.job.seed
     task = await asyncio.to_thread(task_of, context.database, claim.job)
     session, _ = await _run_experiment(

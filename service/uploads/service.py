@@ -123,7 +123,7 @@ async def keep(
 async def rows_of(service: Service, tenant: str, reference: str, *, rng: np.random.Generator) -> list[JsonObject]:
     """Read the rows of the table with an id or digest; a random sample if there are over `MAX_ROWS_OF_A_JOB` rows.
 
-    `rng` has the job's seed, so that the sample is repeatable. The error for an unknown table names ``upload``.
+    `rng` has the job's seed, so that the sample is repeatable. An unknown table is an error of the field ``upload``.
     """
     upload = await find_upload(service, tenant, reference, "table")
     sample = sample_of(upload.summary, MAX_ROWS_OF_A_JOB, rng)
@@ -145,8 +145,8 @@ async def decisions_of(service: Service, upload: StoredUpload, columns: NamedDec
     The table is read with the encoding, the decimal sign and the sheet that were sent with the upload.
     """
     arguments = {"media_type": upload.media_type, **asdict(columns), **upload.summary.get("reading", {})}
-    table: dict[str, Any] = await _run_on_content(service, upload, "decisions", **arguments)
-    return table
+    counts: dict[str, Any] = await _run_on_content(service, upload, "decisions", **arguments)
+    return counts
 
 
 async def find_upload(

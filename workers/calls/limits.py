@@ -68,7 +68,7 @@ class LocalTraffic:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        # keys: lanes (all jobs of a tenant on one address); `_slots` has the expiry of each slot, by its holder
+        # by lane (all jobs of a tenant on one address); times of the clock; `_slots` has each holder's expiry
         self._slots: dict[str, dict[str, float]] = {}
         self._waiting_until: dict[str, float] = {}
         self._next_starts: dict[str, float] = {}

@@ -283,10 +283,7 @@ class Egress:
             await egress.transport.aclose()
 
     def certified(self, certificate: str) -> Egress:
-        """Return a client that shows servers a certificate; it shares everything except connections with this client.
-
-        The certificate is PEM, with its chain and its unencrypted key.
-        """
+        """Return a client with its own connections that shows a certificate (PEM, with chain and unencrypted key)."""
         if certificate not in self._clients_by_certificate:
             self._clients_by_certificate[certificate] = copy.copy(self)
             self._clients_by_certificate[certificate].transport = self.transport.certified(certificate)

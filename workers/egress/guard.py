@@ -144,10 +144,7 @@ def _parse_host(scheme: str, host: str, port: int) -> Origin:
 
 
 def refuse_url(url: str, allow: Sequence[Network]) -> None:
-    """Validate the URL of a target or webhook when a request contains it, without resolving its host name.
-
-    `allow` are the networks that the operator allows in addition to public addresses. Raises `AddressRefused`.
-    """
+    """Raise `AddressRefused` for a URL that must not be called; `allow`: networks that the operator permits too."""
     origin = read_origin(url)
     fixed_addresses = _fixed_addresses(origin)
     if fixed_addresses and not _permitted_addresses(fixed_addresses, allow):

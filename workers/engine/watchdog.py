@@ -61,7 +61,7 @@ class Watchdog(BackgroundThread):
         self._database, self._messages, self._age_s, self._share = database, messages, age_s, share
         self._broker_answers, self._end_process = broker_answers, end_process
         self._received_count = messages.received()
-        self._strikes = 0
+        self._strikes = 0  # number of checks in a row that found lost messages
 
     def check(self) -> None:
         """Check once; end the process if two checks in a row find lost messages."""

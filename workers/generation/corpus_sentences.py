@@ -83,7 +83,7 @@ class Task:
 
 
 def task_of(database: Database, job: Job) -> Task:
-    """Read the existing sentences and return the author's task; raise `CorpusGone` if the corpus was deleted."""
+    """Return an author's task, to write sentences that a corpus lacks; raise `CorpusGone` if the corpus was deleted."""
     experiment = job.experiment or {}
     words = _read_words(job)
     writing = Writing(**{name: experiment[name] for name in ("per_term", "family", "tries")})

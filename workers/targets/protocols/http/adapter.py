@@ -195,18 +195,19 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
     def _reply_without_keys(self, answer: object, ask: A, origin: str) -> Reply:
         """Validate an answer; mask the secret in a failure's message; refuse an answer that contains the secret."""
         reply = answer if isinstance(answer, Reply) else self._validate_answer(answer, ask, origin)
-        text = only_member(answer) if reply.ok and isinstance(ask, Regress) else None
-        if isinstance(text, str) and not keeps_units(text, self._settled_units):
-            fault = f"returned {quoted(text)} in another unit than its first answers; send one unit, or JSON numbers"
+        number_text = only_member(answer) if reply.ok and isinstance(ask, Regress) else None
+        if isinstance(number_text, str) and not keeps_units(number_text, self._settled_units):
+            advice = "send one unit, or JSON numbers"
+            fault = f"returned {quoted(number_text)} in another unit than its first answers; {advice}"
             reply = Misread(fault).reply(origin)
         if self._credentials is None:
             return reply
         if reply.failure is not None:  # messages quote what came
             message = Quoter(*self._credentials.sent_secrets).masked(reply.failure.message)
             reply = Reply(failure=Failure(reply.failure.code, message))
-        text = _text_in(reply.value)
+        reply_text = _text_in(reply.value)
         # answers are published as evidence, so they must not contain the secret
-        if any(spelling in text for spelling in _searched_spellings(self._credentials.sent_secrets)):
+        if any(spelling in reply_text for spelling in _searched_spellings(self._credentials.sent_secrets)):
             message = f"{origin} returned the key it was sent; is it an echo service?"
             return Reply(failure=Failure("wrong-shape", message))
         return reply

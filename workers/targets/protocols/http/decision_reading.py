@@ -88,8 +88,9 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
     if text.endswith("?") or compiled("any", "struck").search(text):  # struck: crossed out
         return None
     leading_labels = _leading_labels(text, labels)
-    is_crossed = compiled("any", "crosses").search(text.split("\n")[0 if leading_labels else -1])  # where a label is
-    crossed_out = {label for label in labels if is_crossed and not _is_negative(label)}  # "❌ no" is still "no"
+    line_of_label = text.split("\n")[0 if leading_labels else -1]
+    has_cross = compiled("any", "crosses").search(line_of_label)  # a sign such as "❌"
+    crossed_out = {label for label in labels if has_cross and not _is_negative(label)}  # "❌ no" is still "no"
     if len(leading_labels) == 1:
         label, text_after = leading_labels[0]
         return label if label not in crossed_out and _is_upheld(label, text_after, labels) else None
