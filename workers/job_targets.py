@@ -169,7 +169,7 @@ async def _admit_at_hosts(
     `must_cool_down_by_url` tells which hosts need a pause between ratings. Nothing is checked if no host is known to
     refuse ratings, and all hosts are in the operator's exempt networks.
     """
-    must_ask_hosts = context.database.value_of(domains.EXIST)
+    must_ask_hosts = context.database.value_of(domains.EXIST)  # whether any host is known to refuse ratings
     try:
         if not must_ask_hosts:
             must_ask_hosts = not all([await egress.exempt(url, FILE_TIMEOUT_S) for url in must_cool_down_by_url])

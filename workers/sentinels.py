@@ -44,7 +44,7 @@ class WatchTask:
         return self.method.language_pairs() or USUAL_PAIRS
 
     def experiment(self, seed: int) -> Experiment:  # noqa: ARG002  the rating's seed gives the questions
-        """Return the rating's experiment, which sends the questions of the chosen cases (sentinels) only."""
+        """Return the rating's experiment; it sends only the questions of the chosen cases (sentinels)."""
         reader = live_reader(self.rating)
 
         def is_sentinel(probe: Probe) -> bool:
@@ -75,7 +75,7 @@ def live_reader(rating: RatingDocument) -> CaseReader:
 
 
 def watch_task_of(database: Database, job: Job) -> WatchTask:
-    """Return a job's task: the cases of the current test or, at first, new ones; raise `WatchUnfit` if none exist."""
+    """Return a job's task: the cases that the test's first run asked or, in that run, new ones; raise `WatchUnfit`."""
     watch = Watch(**(job.experiment or {}))
     with database.read() as connection:
         stored_rating = ratings.find(connection, watch.rating, job.tenant)

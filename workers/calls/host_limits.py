@@ -109,7 +109,7 @@ class HostLimits:
     async def limited_slot(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AsyncIterator[None]:
         """Wait until the limits of a URL's host and of its `addresses` allow a call; hold slots there in the block."""
         settings = self.settings
-        longest_wait_s = settings.host_concurrency / settings.host_rate  # of the last call if all slots are taken
+        longest_wait_s = settings.host_concurrency / settings.host_rate  # if calls in all slots start at this rate
         slot_timeout_s = min(LONGEST_TIMEOUT_S, timeout_s + longest_wait_s)
         limits = Limits(settings.host_concurrency, settings.host_rate, slot_timeout_s)
         holder = f"{self.holder}:{next(self._slot_numbers)}"

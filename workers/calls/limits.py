@@ -81,7 +81,10 @@ class LocalTraffic:
         return None
 
     async def take_slot(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
-        """Take or extend one of `limit` slots for the holder `token`, for `keep_s` seconds; false if all are taken."""
+        """Take or extend one of a lane's `limit` slots for the holder `token`; false if all are taken.
+
+        A lane is all jobs of a tenant on one address; a slot, kept for `keep_s` seconds, permits one call at a time.
+        """
         with self._lock:
             now = self._clock()
             slots = {holder: expiry for holder, expiry in self._slots.get(lane, {}).items() if expiry > now}
@@ -94,7 +97,7 @@ class LocalTraffic:
             return may_take
 
     async def release_slot(self, lane: str, token: str) -> bool:
-        """Release the slot of the holder `token`, and return whether another job waits for a slot."""
+        """Release the slot of the holder `token`; return whether another job of the lane (tenant, address) waits."""
         with self._lock:
             slots = self._slots.get(lane, {})
             slots.pop(token, None)
@@ -102,7 +105,7 @@ class LocalTraffic:
             return self._remaining_s(self._waiting_until, lane) > 0
 
     async def reserve(self, lane: str, per_second: float) -> float:
-        """Reserve the start of a lane's next call, 1 / `per_second` s after the last; return the seconds until then."""
+        """Reserve the next call of a lane (tenant, address), 1 / `per_second` s after the last; return the wait in s."""
         with self._lock:
             now = self._clock()
             start = max(now, self._next_starts.get(lane, now))
@@ -120,7 +123,7 @@ class LocalTraffic:
             return self._remaining_s(self._cooldown_until, lane)
 
     def _remaining_s(self, end_times: dict[str, float], lane: str) -> float:
-        """Return the seconds until the lane's end time in `end_times`; remove an end time that has passed."""
+        """Return the seconds until a lane's (tenant, address) time in `end_times`; remove a time that has passed."""
         remaining_s = end_times.get(lane, 0.0) - self._clock()
         if remaining_s <= 0:
             end_times.pop(lane, None)
@@ -165,7 +168,7 @@ class TrafficOnRedis:
         )
 
     async def release_slot(self, lane: str, token: str) -> bool:
-        """Release the slot of the holder `token`, and return whether another job waits for a slot."""
+        """Release the slot of the holder `token`; return whether another job of the lane (tenant, address) waits."""
 
         async def on_redis(redis: Redis) -> Any:
             async with redis.pipeline(transaction=False) as pipeline:
@@ -177,7 +180,7 @@ class TrafficOnRedis:
         return await self._ask_redis_or_local(on_redis, bool, lambda: self._local.release_slot(lane, token))
 
     async def reserve(self, lane: str, per_second: float) -> float:
-        """Reserve the start of the lane's next call, and return the seconds until then."""
+        """Reserve the start of the next call in a lane (tenant, address); return the seconds until then."""
         keys, interval_us = [f"{KEY_PREFIX}{lane}:next"], round(1e6 / per_second)
         return await self._ask_redis_or_local(
             lambda _: self._reserve_script(keys, [interval_us]),

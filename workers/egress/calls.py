@@ -198,11 +198,7 @@ class Response:
         return "" if self.secrets is None else Quoter(*self.secrets).quote(self.body)
 
     def json(self) -> Any:
-        """Parse the body as JSON.
-
-        Raise `CallFailed` ``garbage`` for a web page, ``bad-json`` for anything else that is not JSON, and for NaN,
-        infinity and numbers beyond the range of floats.
-        """
+        """Parse the body as JSON; raise `CallFailed` ``garbage`` for a web page, else ``bad-json``, also for infinity."""
         try:
             return json.loads(self.body, parse_constant=_refuse_constant, parse_float=_parse_finite)
         except (ValueError, RecursionError):

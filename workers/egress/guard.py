@@ -34,7 +34,7 @@ UNICAST = IPv6Network("2000::/3")
 def why_denied(address: Address, allow: Sequence[Network]) -> str | None:
     """Return the reason why an address must not be called, or ``None`` if it may be called.
 
-    `allow` are networks that the operator allows in addition to public addresses; they override `SPECIAL`. An
+    `allow` are networks that the operator allows besides public addresses, even in `SPECIAL` (networks denied). An
     IPv4 address embedded in an IPv6 address counts as IPv6, and is denied unless `allow` has that IPv6 address.
     """
     if any(address in network for network in allow if network.version == address.version):

@@ -108,10 +108,7 @@ def collect_written_items(database: Database, job: Job) -> tuple[NewItem, ...]:
 
 
 def keep_written_items(c: Connection, job: Job, items: Sequence[NewItem]) -> None:
-    """Store the sentences of `collect_written_items` in their corpus, if it exists, up to its maximum number of items.
-
-    `c` is the connection of the transaction that ends the job.
-    """
+    """Store a job's written sentences in their corpus, if it exists and has room; `c` has an open transaction."""
     corpus = corpora.lock(c, (job.experiment or {})["corpus"], job.tenant) if items else None
     if corpus is not None:
         corpus_items.add(c, corpus.id, job.tenant, items[: room_of(c, corpus.id)])

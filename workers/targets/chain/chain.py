@@ -226,7 +226,7 @@ class Chain(Adapter):
                 replies[index] = Reply(failure=Failure("wrong-shape", message))
 
     async def _call_link(self, link: int, questions: Mapping[int, Ask], replies: list[Reply], key: str | None) -> None:
-        """Send questions to a link, and put its answers into `replies`; failure messages begin with the link's name."""
+        """Send `questions` (by index in `replies`) to a link, and put its answers there; failures name the link."""
         if not questions:
             return
         name = self._link_name(link)

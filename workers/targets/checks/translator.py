@@ -198,8 +198,5 @@ def sentences_in(source: str, count: int, rng: np.random.Generator | None = None
 
 
 def numbers_in(answer: object) -> set[int]:
-    """Return the numbers of up to four digits in an answer; `int` reads the decimal digits of every script.
-
-    The sentences have no longer numbers, and `int` refuses very long ones.
-    """
+    """Return the numbers in an answer, in any script, of up to four digits: the sentences sent have no longer ones."""
     return {int(digits) for digits in _NUMBER.findall(str(answer)) if len(digits) <= 4}

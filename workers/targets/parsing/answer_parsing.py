@@ -230,7 +230,7 @@ def _scores_of(answer: Any, labels: Sequence[str]) -> JsonObject:
 
 
 def _label_of(answer: object, labels: Sequence[str]) -> str:
-    """Parse a label: a text, a number, a truth value, or the index of a label."""
+    """Parse a label: a text, a number, a truth value, or the index of a label. Labels such as "1" have a value."""
     if isinstance(answer, str):
         return _declared_spelling(answer, labels)
     if not isinstance(answer, bool | int | float) or math.isinf(float_or_infinity(answer)):
@@ -270,7 +270,7 @@ def _value_of(label: str) -> bool | float | None:
 
 
 def _declared_spelling(label: str, labels: Sequence[str]) -> str:
-    """Return the declared spelling of a label; the label itself if it matches no declared label."""
+    """Return the declared label that equals a label, but for case and blanks, or in value (1, true); else the label."""
     if label in labels or not labels:
         return label
     equal_labels = [declared for declared in labels if label_key(declared) == label_key(label)]

@@ -212,6 +212,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
 
     def _check_placeholders(self) -> None:
         """Validate the path, the placeholders of each part, the call's size and the body; the question must be sent."""
+        # a batch is sent as lists of questions, unless a part of the body is repeated for each question
         text_name, row_name = ("texts", "rows") if self.batch == "array" and not self.repeats_item else ("text", "row")
         if self.path and (not self.path.startswith("/") or not schemes.VISIBLE.fullmatch(self.path)):
             raise SpecificationError("path must begin with a slash and hold visible ASCII characters", "path")

@@ -273,7 +273,7 @@ def _searched_spellings(secrets: Sequence[str]) -> frozenset[str]:
 
 
 def endpoint(base_url: str, path: str) -> str:
-    """Join a base URL and a path; if the URL ends with the beginning of the path, that part is not repeated."""
+    """Join a base URL and a path; if the URL ends with the first steps of the path, these are not repeated."""
     base, (path_alone, question_mark, query) = base_url.rstrip("/"), path.partition("?")
     path_steps = path_alone.strip("/").split("/")
     for shared_count in range(len(path_steps), 0, -1):

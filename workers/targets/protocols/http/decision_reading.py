@@ -257,16 +257,16 @@ def label_probabilities(tokens: Likelihoods, labels: Sequence[str]) -> dict[str,
     are more probable than `MOST_UNCLEAR`: without them, some labels would seem too probable. ``None`` if a label has
     neither letters nor digits, because tokens of marks may begin any answer.
     """
-    keys = {label: _token_key(label) for label in labels}
-    if not all(keys.values()):
+    label_keys = {label: _token_key(label) for label in labels}  # letters and digits only, without case
+    if not all(label_keys.values()):
         return None
     probabilities = dict.fromkeys(labels, 0.0)
     unclear_probability = 0.0
     for token, log_probability in tokens:
         # tokenisers write a space as one of these characters
         token_key = _token_key(token.replace("▁", " ").replace("Ġ", " "))
-        fitting_labels = [label for label, key in keys.items() if token_key and key.startswith(token_key)]
-        if len(fitting_labels) == 1 and (len(token_key) >= LEAST_PREFIX or token_key == keys[fitting_labels[0]]):
+        fitting_labels = [label for label, key in label_keys.items() if token_key and key.startswith(token_key)]
+        if len(fitting_labels) == 1 and (len(token_key) >= LEAST_PREFIX or token_key == label_keys[fitting_labels[0]]):
             probabilities[fitting_labels[0]] += math.exp(log_probability)
         elif fitting_labels:
             unclear_probability += math.exp(log_probability)
