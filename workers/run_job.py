@@ -121,7 +121,7 @@ async def _rate_service(context: WorkerContext, claim: Claim) -> None:
     )
     assert session.finding is not None  # noqa: S101  the driver always ends with a finding
     finding = with_circumstances(session.finding, service, method)
-    # the second service is named only if it was asked; stored texts and images need no calls
+    # the second service (author or judge) is named only if it was asked; stored texts and images need no calls
     ask_types = () if job.author is None else asks_of_second(job.author["kind"])
     second_target = job.author if any(session.sent[ask_type] for ask_type in ask_types) else None
     second_document = NO_SERVICE if second_target is None else describe(second_target)

@@ -119,7 +119,7 @@ class Driver:
         self._flight_ended = asyncio.Condition()
 
     async def run(self, session: Session) -> Finding:
-        """Run a session to its finding; all answers are in the ledger when this returns or raises.
+        """Run a session (an experiment and its answers) to its finding; at its end, the ledger has all answers.
 
         Raise `TargetUnavailable`, or `CallFailed` with a code of `FINAL`, if further calls would fail, and any error of
         the ledger.
@@ -227,7 +227,7 @@ class Driver:
             try:
                 replies = await self.adapter.answer([probe.ask for probe in probes], idempotency_key=key)
             except CallFailed as failed:
-                service.on_call(failed.code, time.perf_counter() - start)
+                service.on_call(failed.code, time.perf_counter() - start)  # for the metrics
                 if failed.code in FINAL:  # all other calls of the job would fail too
                     raise
                 if failed.retriable and attempt < self.patience.attempts:

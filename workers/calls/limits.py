@@ -105,7 +105,7 @@ class LocalTraffic:
             return self._remaining_s(self._waiting_until, lane) > 0
 
     async def reserve(self, lane: str, per_second: float) -> float:
-        """Reserve the next call of a lane (tenant, address), 1 / `per_second` s after the last; return the wait in s."""
+        """Reserve the next call of a lane (tenant, address), 1 / `per_second` s after the last; return the wait (s)."""
         with self._lock:
             now = self._clock()
             start = max(now, self._next_starts.get(lane, now))

@@ -198,7 +198,7 @@ class Response:
         return "" if self.secrets is None else Quoter(*self.secrets).quote(self.body)
 
     def json(self) -> Any:
-        """Parse the body as JSON; raise `CallFailed` ``garbage`` for a web page, else ``bad-json``, also for infinity."""
+        """Parse the body as JSON; raise `CallFailed` ``garbage`` for a web page, else ``bad-json``, also for 1e999."""
         try:
             return json.loads(self.body, parse_constant=_refuse_constant, parse_float=_parse_finite)
         except (ValueError, RecursionError):

@@ -35,7 +35,7 @@ TRANSIENT = frozenset(code for code, meaning in CODES.items() if meaning.retriab
 def end_badly(context: WorkerContext, claim: Claim, error: Exception) -> str:
     """Store a job's state after an error, and return it; nothing is stored if another worker has the job.
 
-    It is ``failed``, ``cancelled``, ``released`` or ``resting`` (queued), ``lease-lost`` or ``database-unavailable``.
+    The state: ``failed``, ``cancelled``, ``released``/``resting`` (queued), ``lease-lost``, ``database-unavailable``.
     """
     try:
         return _end_after_error(context, claim, error)

@@ -95,11 +95,13 @@ def task_of(database: Database, job: Job) -> Task:
         reusable_items: Sequence[StoredItem] = ()
         if experiment["reuse"] and corpus.rules is not None:
             reusable_items = corpus_items.sentences_of_rules(c, job.tenant, corpus.rules.digest, corpus.id, MOST_ITEMS)
-    sentences = list(map(_sentence_of_item, own_items))
+    existing_sentences = list(map(_sentence_of_item, own_items))
     reusable_by_id = {item.id: item for item in reusable_items}
-    reused_sentences = list(reusable(words, sentences, map(_sentence_of_item, reusable_items), writing.per_term))
+    candidates = map(_sentence_of_item, reusable_items)
+    reused_sentences = list(reusable(words, existing_sentences, candidates, writing.per_term))
     reused_items = tuple(reusable_by_id[sentence.id] for sentence in reused_sentences)
-    return Task(corpus.id, words, writing, sentences=(*sentences, *reused_sentences), reused_items=reused_items)
+    sentences = (*existing_sentences, *reused_sentences)
+    return Task(corpus.id, words, writing, sentences=sentences, reused_items=reused_items)
 
 
 def collect_written_items(database: Database, job: Job) -> tuple[NewItem, ...]:
