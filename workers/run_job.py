@@ -90,6 +90,7 @@ def _run_claimed(context: WorkerContext, claim: Claim) -> str:
         on_missed=context.meter.heartbeats_missed.inc,
     )
     try:
+        # after the deadline, the heartbeat interrupts a job that did not end; later still, the alarm ends the process
         with process_alarm(seconds_left(claim) + ALARM_S), heartbeat:
             asyncio.run(_run_until_stopped(context, claim, heartbeat))
     except Exception as error:  # noqa: BLE001 - `failure_handling` distinguishes all failures

@@ -111,7 +111,7 @@ async def keep(
         return upload, False  # the same file was validated when it was first sent
     quota = service.settings.upload_quota_bytes
     stored_bytes = await service.database.read(uploads.stored_bytes, tenant)
-    # checked again when the file is stored; this saves reading it
+    # the quota is checked again when the file is stored; this check saves the reading of a file that is too large
     if upload is None and stored_bytes + received.bytes > quota:
         raise UploadsFull(stored_bytes, received.bytes, quota)
     summary = await _run_task("inspect", received.file, purpose=purpose, media_type=media_type, **(reading or {}))

@@ -39,7 +39,7 @@ class CloudEvent(ResponseModel):
 
 
 def describe_notices(document: JsonObject) -> None:
-    """Add the section ``webhooks`` and its two schemas to an OpenAPI document."""
+    """Add the section ``webhooks`` (notices of events) and the schemas of their two forms to an OpenAPI document."""
     for body_model in (Notice, CloudEvent):
         document["components"]["schemas"][body_model.__name__] = body_model.model_json_schema()
     notices = _DOCUMENTED["notices"]

@@ -162,9 +162,9 @@ class TrafficOnRedis:
         """Take or extend a slot, and return whether that succeeded, as `LocalTraffic.take_slot` does."""
         keys = [f"{KEY_PREFIX}{lane}:places", f"{KEY_PREFIX}{lane}:waited"]
         return await self._ask_redis_or_local(
-            lambda _: self._take_slot_script(keys, [token, limit, round(keep_s * 1000)]),
-            bool,
-            lambda: self._local.take_slot(lane, token, limit, keep_s),
+            remote=lambda _: self._take_slot_script(keys, [token, limit, round(keep_s * 1000)]),
+            parse=bool,
+            local=lambda: self._local.take_slot(lane, token, limit, keep_s),
         )
 
     async def release_slot(self, lane: str, token: str) -> bool:
@@ -183,25 +183,25 @@ class TrafficOnRedis:
         """Reserve the start of the next call in a lane (tenant, address); return the seconds until then."""
         keys, interval_us = [f"{KEY_PREFIX}{lane}:next"], round(1e6 / per_second)
         return await self._ask_redis_or_local(
-            lambda _: self._reserve_script(keys, [interval_us]),
-            lambda wait_us: int(wait_us) / 1e6,
-            lambda: self._local.reserve(lane, per_second),
+            remote=lambda _: self._reserve_script(keys, [interval_us]),
+            parse=lambda wait_us: int(wait_us) / 1e6,
+            local=lambda: self._local.reserve(lane, per_second),
         )
 
     async def start_cooldown(self, lane: str, seconds: float) -> None:
         """Suspend the calls of a lane (all jobs of a tenant on one address) for some seconds."""
         await self._ask_redis_or_local(
-            lambda redis: redis.set(f"{KEY_PREFIX}{lane}:rests", 1, px=max(1, round(seconds * 1000))),
-            lambda _: None,
-            lambda: self._local.start_cooldown(lane, seconds),
+            remote=lambda redis: redis.set(f"{KEY_PREFIX}{lane}:rests", 1, px=max(1, round(seconds * 1000))),
+            parse=lambda _: None,
+            local=lambda: self._local.start_cooldown(lane, seconds),
         )
 
     async def cooldown_s(self, lane: str) -> float:
         """Return the seconds until the lane's calls are allowed again; 0 if they are not suspended."""
         return await self._ask_redis_or_local(
-            lambda redis: redis.pttl(f"{KEY_PREFIX}{lane}:rests"),
-            lambda remaining_ms: max(0, int(remaining_ms)) / 1000,
-            lambda: self._local.cooldown_s(lane),
+            remote=lambda redis: redis.pttl(f"{KEY_PREFIX}{lane}:rests"),
+            parse=lambda remaining_ms: max(0, int(remaining_ms)) / 1000,
+            local=lambda: self._local.cooldown_s(lane),
         )
 
     async def _ask_redis_or_local(
@@ -304,7 +304,7 @@ class Slot:
         self._kept_until: float | None = None
 
     async def keep(self) -> None:
-        """Take the slot, or keep it for another call; after `KEEP_SLOT_S` seconds, let waiting jobs go first."""
+        """Take the slot (permission to call), or keep it for a call; after `KEEP_SLOT_S`, let waiting jobs go first."""
         lane = self._lane
         if self._kept_until is not None and lane.clock() < self._kept_until:
             return

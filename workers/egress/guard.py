@@ -146,7 +146,7 @@ def _parse_host(scheme: str, host: str, port: int) -> Origin:
 def refuse_url(url: str, allow: Sequence[Network]) -> None:
     """Raise `AddressRefused` for a URL that must not be called; `allow`: networks that the operator permits too."""
     origin = read_origin(url)
-    fixed_addresses = _fixed_addresses(origin)
+    fixed_addresses = _fixed_addresses(origin)  # those of a URL with an address or ``localhost`` in place of a name
     if fixed_addresses and not _permitted_addresses(fixed_addresses, allow):
         reason = why_denied(fixed_addresses[0], allow)
         raise AddressRefused(
@@ -202,7 +202,7 @@ class Guard:
             raise CallFailed("connect", f"the host name {origin.host} could not be resolved") from None
         if not addresses:
             raise CallFailed("connect", f"the host name {origin.host} has no address")
-        for address in addresses:  # a single denied address refuses the host, unlike for ``localhost``
+        for address in addresses:  # a single denied address refuses the host; for ``localhost``, see above, it does not
             if reason := why_denied(address, self.allow):
                 raise self._refusal(origin, reason)
         return addresses

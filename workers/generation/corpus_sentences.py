@@ -110,7 +110,7 @@ def collect_written_items(database: Database, job: Job) -> tuple[NewItem, ...]:
 
 
 def keep_written_items(c: Connection, job: Job, items: Sequence[NewItem]) -> None:
-    """Store a job's written sentences in their corpus, if it exists and has room; `c` has an open transaction."""
+    """Store a job's written sentences in their corpus, if it exists and has room, as the job ends (connection `c`)."""
     corpus = corpora.lock(c, (job.experiment or {})["corpus"], job.tenant) if items else None
     if corpus is not None:
         corpus_items.add(c, corpus.id, job.tenant, items[: room_of(c, corpus.id)])
@@ -127,7 +127,7 @@ def _copies_of(items: Iterable[StoredItem], words: StereotypeWords) -> Iterator[
     for item in items:
         provenance = {**item.provenance, "taken_from": {"corpus": item.corpus_id, "item": item.id}}
         copy = as_item(_sentence_of_item(item), words, provenance)
-        if isinstance(copy, NewItem):
+        if isinstance(copy, NewItem):  # otherwise it says why the sentence does not fit
             yield copy
 
 

@@ -208,7 +208,7 @@ class Chain(Adapter):
         replies = [_text_reply(ask) for ask in asks]
         for index, hop in enumerate(route):
             await self._translate_hop(hop, replies, key and opaque_key(key, str(index)))
-        if not isinstance(first_question, Translate):
+        if not isinstance(first_question, Translate):  # the last link is a classifier or a regressor
             texts = {index: str(reply.value) for index, reply in enumerate(replies) if reply.ok}
             typed_asks = cast("Sequence[Classify | Regress]", asks)
             questions = {index: replace(typed_asks[index], given=text) for index, text in texts.items()}

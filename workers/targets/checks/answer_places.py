@@ -132,7 +132,7 @@ def _key_in(value: object, keys: tuple[str, ...], value_type: type) -> str | Non
 
 
 def _class_expression(path: str, value: object) -> str:
-    """Return a JMESPath expression that converts the classes at a path to a form that Assay can parse."""
+    """Return a JMESPath expression that converts the classes at a path (`value`) to a form that Assay can parse."""
     if not isinstance(value, list):
         return path
     base, first_class = path.removeprefix("@"), value[0]

@@ -150,7 +150,7 @@ class TranslatorExamination(Examination):
         """Translate a text of many sentences; return the text's length if the service refuses it, else ``None``.
 
         Raise `TargetUnfit` if the translation's end is missing. `translation` is that of the first sentence, with which
-        the long text ends: the long text gets the same answer only if all texts do.
+        the long text ends. If it is the answer to the long text too, all texts get it, and the text was not cut.
         """
         sentences = [*self._sentences[1:], self._sentences[0]]
         text = " ".join(sentence_text for _, sentence_text in sentences)

@@ -61,10 +61,7 @@ class ModelFault(Misread):
 
 
 def reply_of(parse: Callable[[], Any], origin: str, answer: object = None) -> Reply:
-    """Return the result of `parse` as a reply; turn a `Misread` into a failure with its code.
-
-    If the `answer` is a refusal in words, the failure's code is ``declined``.
-    """
+    """Return the result of `parse` as a reply; a `Misread` makes it a failure, ``declined`` if `answer` is a refusal."""
     try:
         return Reply(parse())
     except Misread as misread:
@@ -99,10 +96,7 @@ def float_or_infinity(value: float) -> float:
 
 
 def number_of(answer: object, form: NumberForm | None = None) -> float:
-    """Parse a finite number, or a list with one number; raise `Misread` for anything else.
-
-    A text is read in the declared `form`; without one, only if it is a plain number such as "35.7".
-    """
+    """Parse a finite number, a list with one, or a text in `form` (default: plain, as "35.7"); else raise `Misread`."""
     answer = only_member(answer)
     return finite_number(_number_in(answer, form) if isinstance(answer, str) else answer, "number")
 

@@ -81,7 +81,7 @@ class Kserve(HttpPredictor[KserveSettings]):
     def group_key(self, ask: Ask) -> Hashable:
         """Return a key that holds the datatypes of the cells, since the tensor of a column has one datatype."""
         content = ask.given if isinstance(ask, Classify | Regress) else ""
-        if isinstance(content, str) or self.settings.layout == "matrix":
+        if isinstance(content, str) or self.settings.layout == "matrix":  # one tensor for all cells
             return super().group_key(ask)
         return (super().group_key(ask), tuple(type(cell) for _, cell in content))
 

@@ -130,7 +130,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         self.batch_limit: int = getattr(settings, "batch_maximum", 1)
         self._question_types = cast("tuple[type[A], ...]", QUESTIONS[target.kind])
         self._credentials, self._egress = None, egress
-        self._settled_units: dict[str, str] = {}  # units of numbers, by kind; an examination's copies share them
+        self._settled_units: dict[str, str] = {}  # units of all answers, such as time: days; shared by copies
         if (secret := target.secret) is not None:
             self._credentials = Credentials(self._auth(), secret, target.base_url, egress, target.limits.timeout_s)
             self._egress = self._credentials.egress
@@ -239,7 +239,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         return await self._call(await self._credentials.authenticate(unsigned_request))
 
     async def _call(self, request: OutgoingRequest) -> Response:
-        """Send an authenticated request through the guard."""
+        """Send an authenticated request through the guarded client, which refuses forbidden addresses."""
         return await self._egress.send(
             request.method,
             request.url,
@@ -247,7 +247,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
             content=request.content,
             timeout_s=self.target.limits.timeout_s,
             retriable=self.retriable,
-            room=self.room,
+            room=self.room,  # maximum bytes of the answer, if above the usual cap
             secrets=() if self._credentials is None else self._credentials.sent_secrets,
         )
 

@@ -142,10 +142,7 @@ class Decider(Adapter):
 
     # -------------------------------------------------------------------- reading
     def _read_probabilities(self, output: ModelOutput) -> JsonObject:
-        """Return the probabilities of the labels if the text is one of the labels.
-
-        Raise `Misread` without probabilities: scores of 0 and 1 would not be comparable with probabilities.
-        """
+        """Return the probabilities of the labels if the text is a label; raise `Misread` if it is none, or without them."""
         if label_in(output.text, self.decision.labels) is None:
             return self._read_label(output)  # raises `Misread`, because the text is no label
         probabilities = label_probabilities(output.answer_tokens, self.decision.labels)
