@@ -97,7 +97,7 @@ def watch_task_of(database: Database, job: Job) -> WatchTask:
 
 
 def _outcomes(reader: CaseReader, observations: Iterable[Observation]) -> dict[str, float | None]:
-    """Map cases, the most influential first, to their outcomes: signed differences, or ``None`` for a lost answer."""
+    """Map cases, the most influential first, to their signed differences (``None``: lost), ignoring repetitions."""
     builder = CaseIndexBuilder(reader)
     numbered = enumerate(observations, start=1)
     builder.add((seq, observation) for seq, observation in numbered if REPEATED not in observation.probe.unit)

@@ -77,13 +77,13 @@ async def received_file(request: Request, tenant: str) -> AsyncIterator[Received
     _receiving[tenant] += 1
     try:
         with await asyncio.to_thread(_temporary_file) as file:
-            digest, size, piece = hashlib.sha256(), 0, bytearray()
+            digest, size, unwritten = hashlib.sha256(), 0, bytearray()
             async for chunk in request.stream():
-                piece += chunk  # small chunks are written together, so that a slow client costs few threads
-                if len(piece) >= PIECE_BYTES:
-                    size += await asyncio.to_thread(_write_piece, file, digest, bytes(piece))
-                    piece.clear()
-            size += await asyncio.to_thread(_write_piece, file, digest, bytes(piece))
+                unwritten += chunk  # small chunks are written together, so that a slow client costs few threads
+                if len(unwritten) >= PIECE_BYTES:
+                    size += await asyncio.to_thread(_write_piece, file, digest, bytes(unwritten))
+                    unwritten.clear()
+            size += await asyncio.to_thread(_write_piece, file, digest, bytes(unwritten))
             yield ReceivedFile(file, f"sha256:{digest.hexdigest()}", size)
     finally:
         _receiving[tenant] -= 1
@@ -174,8 +174,8 @@ async def _run_on_content(service: Service, upload: StoredUpload, task: str, **a
 async def _run_task(task: str, file: BinaryIO, **arguments: object) -> Any:
     """Run a task of `store.formats.child` on a file; in a child process, unless the file is small and uncompressed."""
     size = file.seek(0, os.SEEK_END)
-    is_small = arguments.get("media_type") not in PACKED and size <= SMALL_BYTES
-    work = partial(TASKS[task], file, **arguments) if is_small else partial(run_limited, task, file, **arguments)
+    is_light = arguments.get("media_type") not in PACKED and size <= SMALL_BYTES
+    work = partial(TASKS[task], file, **arguments) if is_light else partial(run_limited, task, file, **arguments)
     return await asyncio.get_running_loop().run_in_executor(READERS, work)
 
 

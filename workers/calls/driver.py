@@ -108,7 +108,7 @@ class Driver:
         # a lane holds the limits of a service, which jobs may share
         unshared_limits = Lane(name="alone", holder="alone", limits=self.limits, rng=self.rng, sleep=self.sleep)
         self._rated_service = self.rated or CalledService(unshared_limits)
-        self._second_service = self.second or self._rated_service
+        self._second_service = self.second or self._rated_service  # the author or judge of texts
         self._unwritten_answers: list[LedgerEntry] = []
         self._flush_due, self._backlog_written = asyncio.Event(), asyncio.Event()
         self._reported_calls = self.budget.spent  # number of calls that the ledger knows of

@@ -41,7 +41,7 @@ class QuestionOrder:
     def arrange(self, probes: Sequence[Probe], most_per_call: int = 1) -> tuple[list[Probe], int]:
         """Return the probes of a batch in the order of sending, and how many of them to send in one call.
 
-        Versions of an item (questions that differ in the attribute only) never share a call: they get two or more.
+        Versions of an item (questions that differ in the attribute only) never share a call, so they take several.
         """
         other_versions = _other_versions(probes)
         per_call = questions_in_a_call(probes, most_per_call)

@@ -106,7 +106,7 @@ def show_exchange(exchange: Exchange, secrets: Iterable[str] = ()) -> ShownExcha
     JSON members whose name indicates a credential are masked too, because a token may be derived from the secret.
     """
     _, bearer, token = exchange.headers.get("Authorization", "").rpartition("Bearer ")
-    quoters = [Quoter(secret) for secret in (*secrets, *([token] if bearer else []))] or [Quoter()]  # masks nothing
+    quoters = [Quoter(secret) for secret in (*secrets, *([token] if bearer else []))] or [Quoter()]  # that only cuts
 
     def redact(text: str, longest: int) -> str:
         for quoter in quoters:  # each masks its secret, and cuts the text to `longest` characters

@@ -61,7 +61,7 @@ class ModelFault(Misread):
 
 
 def reply_of(parse: Callable[[], Any], origin: str, answer: object = None) -> Reply:
-    """Return the result of `parse` as a reply; a `Misread` makes it a failure, ``declined`` if `answer` is a refusal."""
+    """Return the result of `parse` as a reply; a `Misread` becomes a failure, ``declined`` if `answer` refuses."""
     try:
         return Reply(parse())
     except Misread as misread:

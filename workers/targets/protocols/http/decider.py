@@ -142,7 +142,7 @@ class Decider(Adapter):
 
     # -------------------------------------------------------------------- reading
     def _read_probabilities(self, output: ModelOutput) -> JsonObject:
-        """Return the probabilities of the labels if the text is a label; raise `Misread` if it is none, or without them."""
+        """Return the probabilities of the labels if the text is a label; raise `Misread` for others, or without any."""
         if label_in(output.text, self.decision.labels) is None:
             return self._read_label(output)  # raises `Misread`, because the text is no label
         probabilities = label_probabilities(output.answer_tokens, self.decision.labels)
