@@ -96,7 +96,7 @@ def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
     for normalise in (str, _without_blanks):  # verbatim, then without spaces
         if (span := _span_of_spelling(tokens, prompt, normalise)) is not None:
             start, end = span
-            # all tokens of such an echo are the prompt's, so blank ones at the end are part of it
+            # in an echo without an answer, all tokens are the prompt's, also blank ones at the end
             only_blanks_follow = echo.prompt_only and not _without_blanks("".join(tokens[end:]))
             return start, len(tokens) if only_blanks_follow else end
     if (token_count := _count_by_offsets(echo, prompt)) is not None:

@@ -264,6 +264,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             return [reply] * len(asks)
         outputs = [evaluate(self._output, body, origin) for body in bodies]
         texts = [output for output in outputs if isinstance(output, str)]
+        # of a stream, the joined texts of its events; ``None`` if there are none
         answer = outputs[0] if settings.response == "json" else "".join(texts) if texts else None
         is_cut = isinstance(asks[0], Choose) and any(reason in settings.ended_cut for reason in end_reasons)
         if answer is None and not is_cut:

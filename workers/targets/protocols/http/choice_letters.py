@@ -150,6 +150,7 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     text = re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)", "", text)  # Markdown
     if is_plain and (option_index := _repeated_option(text, options)) is not None:
         return option_index
+    # the model's own words, with "…" for those of options; and the options with a negation whose words it repeats
     text_outside, negating_options = _without_negating_options(_without_options(text, options), options)
     if refuses_in_words(text_outside):
         return None
@@ -201,6 +202,7 @@ def _is_denial(text: str) -> bool:
     """Return whether a text (… for words of options) denies its option; in a long reason, only a retraction counts."""
     letter = _LEADING_LETTER.match(text)
     remark = text[letter.end() :] if letter else text  # on the option
+    # such as "A. … because no other person is named", where "no" denies nothing
     has_reason = (
         letter is not None and len(remark.split()) > MAX_VERDICT_WORDS and re.match(r"(?i)[^\w…]*(?:it\s+)?…", remark)
     )
