@@ -268,7 +268,7 @@ class Roles(Adapter):
         self.batch_limit = second_adapter.batch_limit if second_kind in JUDGES else rated_adapter.batch_limit
 
     def group_key(self, ask: Ask) -> Hashable:
-        """Return a key that only questions with a common call share: those to one service, but none to an author."""
+        """Return the key of questions that may share a call; it differs by service, and by question to an author."""
         if isinstance(ask, AUTHORED):
             return ("author", ask)  # with the question as a part, so that each call makes one text or image
         adapter = self._second_adapter if isinstance(ask, self._second_question_types) else self._rated_adapter

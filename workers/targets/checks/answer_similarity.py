@@ -73,7 +73,7 @@ def any_differ(answers: Sequence[Any]) -> bool:
 
 
 def order_of(alone: Sequence[Any], together: Sequence[Any]) -> Order:
-    """Return whether the answers of one call (`together`) have the order of those to the same questions `alone`."""
+    """Compare the order of the answers in one call (`together`) with that of the answers to the questions `alone`."""
     count = len(alone)
     distances = [[difference(single, joint) for single in alone] for joint in together]  # row: an answer in the call
     own_distances = [distances[index][index] for index in range(count)]
