@@ -217,7 +217,7 @@ class Driver:
     async def _call(self, probes: Sequence[Probe], service: CalledService, slot: Slot) -> tuple[Sequence[Reply], int]:
         """Make one call in `slot`, with its retries; return a reply or failure per probe and the number of attempts."""
         key = opaque_key(self.secret, *(probe.unit for probe in probes))
-        for attempt in range(1, self.patience.attempts + 1):
+        for attempt in range(1, self.patience.attempts + 1):  # `patience`: how often to retry, and after what time
             await slot.keep()
             await service.lane.wait_for_rate()
             if not self.budget.take():
