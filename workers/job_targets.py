@@ -138,11 +138,12 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
         await _admit_at_hosts(context, job, egress, hosts, _called_addresses(job, rated_target, second_target))
 
         def build_service(target: Target, holder: str) -> JobService:
-            limits = Lane(lane_of(job.tenant, address_of(target)), holder, target.limits, private_rng, traffic)
+            # a lane has the limits that all jobs of a tenant on one address share
+            lane = Lane(lane_of(job.tenant, address_of(target)), holder, target.limits, private_rng, traffic)
             breaker = Breaker(settings.breaker_failures, settings.breaker_window)
             on_call = partial(context.meter.count_call, host_label(target.base_url, target.protocol), target.protocol)
             adapter = connect(target, egress)
-            return JobService(limits, breaker, on_call, target=target, adapter=adapter, egress=egress, hosts=hosts)
+            return JobService(lane, breaker, on_call, target=target, adapter=adapter, egress=egress, hosts=hosts)
 
         # two services of one address share its limits, but hold their slots under different names
         second_service = None if second_target is None else build_service(second_target, f"{job.id}:author")
@@ -151,7 +152,7 @@ async def open_services(context: WorkerContext, job: Job) -> AsyncIterator[tuple
 
 def _called_addresses(job: Job, rated_target: Target, second_target: Target | None) -> dict[str, bool]:
     """Map each address that a job calls to whether its host needs a pause between ratings."""
-    # an author or a judge is not rated; a rated link at the same address overwrites this entry
+    # the second service (author or judge) is not rated; a rated link of a chain at its address overwrites this entry
     must_cool_down_by_url = {} if second_target is None else {second_target.base_url: False}
     for link in _links(job.target):
         has_secret = rated_target.secret is not None or link.get("id") in rated_target.link_secrets
@@ -168,7 +169,7 @@ async def _admit_at_hosts(
     `must_cool_down_by_url` tells which hosts need a pause between ratings. Nothing is checked if no host is known to
     refuse ratings, and all hosts are in the operator's exempt networks.
     """
-    must_ask_hosts = context.database.value_of(domains.EXIST)
+    must_ask_hosts = context.database.value_of(domains.EXIST)  # whether any host is known to refuse ratings
     try:
         if not must_ask_hosts:
             must_ask_hosts = not all([await egress.exempt(url, FILE_TIMEOUT_S) for url in must_cool_down_by_url])
@@ -190,8 +191,9 @@ async def examine(
 ) -> Adapter:
     """Test the services with a job's first questions, and return the adapter that sends all questions of the job.
 
-    A resumed job does not test an author again, because each text that it writes costs money. A job without first
-    questions rates recorded choices, so that nothing is tested.
+    The second service, if any, is a judge, or the author, which answers the questions of the types `AUTHORED` (write a
+    text, draw an image). A resumed job does not test an author again, because each text costs money. A job without
+    first questions rates recorded choices, so that nothing is tested.
     """
     author_questions = [ask for ask in first_questions if isinstance(ask, AUTHORED)]
     rated_is_author = second_service is None or second_service.is_judge  # it writes the texts itself
@@ -208,7 +210,7 @@ async def examine(
         second_adapter = (await second_service.examine(pairs=(), asks=())).adapter
     elif author_questions and not resumed:
         await second_service.examine(pairs=(), asks=author_questions)
-    return Roles(adapter, second_adapter, second_service.target.kind)
+    return Roles(adapter, second_adapter, second_service.target.kind)  # sends each question to the service for it
 
 
 def with_circumstances(finding: Finding, service: JobService, method: AnyMethod) -> Finding:
@@ -325,7 +327,7 @@ def _link_secrets(context: WorkerContext, job: Job) -> dict[str, str]:
     """Decrypt the secrets of a chain's saved links, by link id (jobs do not store them); empty for other targets."""
     if job.target["protocol"] != CHAIN:
         return {}
-    links = {link["id"]: link for link in _links(job.target) if link.get("id")}
+    links = {link["id"]: link for link in _links(job.target) if link.get("id")}  # by id of the saved target
     with context.database.read() as connection:
         saved_targets = targets.find_by_ids(connection, job.tenant, links)
     # a link that has another address now gets no secret, which may be meant for the new address only

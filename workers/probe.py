@@ -102,7 +102,7 @@ async def probe(
         return result
     swapped_question = Classify(((FIRST, documents[SECOND]), (SECOND, documents[FIRST])))
     swapped_result = await _probe(target, egress, pairs, [swapped_question], examine=False, exchanges=[])
-    return replace(result, exchanged=swapped_result)  # of the exchanged documents
+    return replace(result, exchanged=swapped_result)  # the result for the documents in the other order
 
 
 async def _probe(

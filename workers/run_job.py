@@ -90,6 +90,7 @@ def _run_claimed(context: WorkerContext, claim: Claim) -> str:
         on_missed=context.meter.heartbeats_missed.inc,
     )
     try:
+        # after the deadline, the heartbeat interrupts a job that did not end; later still, the alarm ends the process
         with process_alarm(seconds_left(claim) + ALARM_S), heartbeat:
             asyncio.run(_run_until_stopped(context, claim, heartbeat))
     except Exception as error:  # noqa: BLE001 - `failure_handling` distinguishes all failures
@@ -121,7 +122,7 @@ async def _rate_service(context: WorkerContext, claim: Claim) -> None:
     )
     assert session.finding is not None  # noqa: S101  the driver always ends with a finding
     finding = with_circumstances(session.finding, service, method)
-    # the second service is named only if it was asked; stored texts and images need no calls
+    # the second service (author or judge) is named only if it was asked; stored texts and images need no calls
     ask_types = () if job.author is None else asks_of_second(job.author["kind"])
     second_target = job.author if any(session.sent[ask_type] for ask_type in ask_types) else None
     second_document = NO_SERVICE if second_target is None else describe(second_target)
@@ -147,7 +148,7 @@ async def _rate_service(context: WorkerContext, claim: Claim) -> None:
 
 
 async def _run_task(task_of: TaskOf, context: WorkerContext, claim: Claim) -> None:
-    """Run the experiment of a job that makes no rating: it writes a corpus's sentences, or repeats a rating's cases."""
+    """Run the job of a kind that makes no rating: to write a corpus's sentences, or to ask a rating's cases again."""
     seed = claim.job.seed
     task = await asyncio.to_thread(task_of, context.database, claim.job)
     session, _ = await _run_experiment(

@@ -44,18 +44,18 @@ class WatchTask:
         return self.method.language_pairs() or USUAL_PAIRS
 
     def experiment(self, seed: int) -> Experiment:  # noqa: ARG002  the rating's seed gives the questions
-        """Return the rating's experiment, which sends the questions of the chosen cases only."""
+        """Return the rating's experiment; it sends only the questions of the chosen cases (sentinels)."""
         reader = live_reader(self.rating)
 
         def is_sentinel(probe: Probe) -> bool:
-            case_key, _ = reader.split(Observation(probe, Reply()))  # the key depends on the question only
+            case_key, _ = reader.split(Observation(probe, Reply()))  # an empty reply: only the question is used
             return case_key in self.case_keys
 
         design = self.method.design(generator(self.rating.seed or 0))
         return asked_again(design, self.recorded, is_sentinel, finding=self.method.finding(()))  # no letter is made
 
     def finish(self, database: Database, claim: Claim, result_of_experiment: object) -> None:  # noqa: ARG002
-        """Store the cases' outcomes (``None``: answer lost), test if they differ from earlier ones; end the job."""
+        """Store the chosen cases' outcomes (``None``: answer lost), test whether they changed, and end the job."""
         with database.read() as connection:  # the result is not needed: the ledger has all observations
             outcomes = _outcomes(live_reader(self.rating), evidence(connection, claim.job.id))
         run = SentinelRun(claim.job.seed, {key: outcomes.get(key) for key in sorted(self.case_keys)}, self.reference)
@@ -75,7 +75,7 @@ def live_reader(rating: RatingDocument) -> CaseReader:
 
 
 def watch_task_of(database: Database, job: Job) -> WatchTask:
-    """Return a job's task: the cases of the current test or, at first, new ones; raise `WatchUnfit` if none exist."""
+    """Return a job's task: the cases that the test's first run asked or, in that run, new ones; raise `WatchUnfit`."""
     watch = Watch(**(job.experiment or {}))
     with database.read() as connection:
         stored_rating = ratings.find(connection, watch.rating, job.tenant)
@@ -97,7 +97,7 @@ def watch_task_of(database: Database, job: Job) -> WatchTask:
 
 
 def _outcomes(reader: CaseReader, observations: Iterable[Observation]) -> dict[str, float | None]:
-    """Map cases, the most influential first, to their outcomes (``None``: answer lost), without repeated questions."""
+    """Map cases, the most influential first, to their signed differences (``None``: lost), ignoring repetitions."""
     builder = CaseIndexBuilder(reader)
     numbered = enumerate(observations, start=1)
     builder.add((seq, observation) for seq, observation in numbered if REPEATED not in observation.probe.unit)

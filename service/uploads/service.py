@@ -77,13 +77,13 @@ async def received_file(request: Request, tenant: str) -> AsyncIterator[Received
     _receiving[tenant] += 1
     try:
         with await asyncio.to_thread(_temporary_file) as file:
-            digest, size, piece = hashlib.sha256(), 0, bytearray()
+            digest, size, unwritten = hashlib.sha256(), 0, bytearray()
             async for chunk in request.stream():
-                piece += chunk  # small chunks are written together, so that a slow client costs few threads
-                if len(piece) >= PIECE_BYTES:
-                    size += await asyncio.to_thread(_write_piece, file, digest, bytes(piece))
-                    piece.clear()
-            size += await asyncio.to_thread(_write_piece, file, digest, bytes(piece))
+                unwritten += chunk  # small chunks are written together, so that a slow client costs few threads
+                if len(unwritten) >= PIECE_BYTES:
+                    size += await asyncio.to_thread(_write_piece, file, digest, bytes(unwritten))
+                    unwritten.clear()
+            size += await asyncio.to_thread(_write_piece, file, digest, bytes(unwritten))
             yield ReceivedFile(file, f"sha256:{digest.hexdigest()}", size)
     finally:
         _receiving[tenant] -= 1
@@ -111,7 +111,7 @@ async def keep(
         return upload, False  # the same file was validated when it was first sent
     quota = service.settings.upload_quota_bytes
     stored_bytes = await service.database.read(uploads.stored_bytes, tenant)
-    # checked again when the file is stored; this saves reading it
+    # the quota is checked again when the file is stored; this check saves the reading of a file that is too large
     if upload is None and stored_bytes + received.bytes > quota:
         raise UploadsFull(stored_bytes, received.bytes, quota)
     summary = await _run_task("inspect", received.file, purpose=purpose, media_type=media_type, **(reading or {}))
@@ -123,7 +123,7 @@ async def keep(
 async def rows_of(service: Service, tenant: str, reference: str, *, rng: np.random.Generator) -> list[JsonObject]:
     """Read the rows of the table with an id or digest; a random sample if there are over `MAX_ROWS_OF_A_JOB` rows.
 
-    `rng` has the job's seed, so that the sample is repeatable. The error for an unknown table names ``upload``.
+    `rng` has the job's seed, so that the sample is repeatable. An unknown table is an error of the field ``upload``.
     """
     upload = await find_upload(service, tenant, reference, "table")
     sample = sample_of(upload.summary, MAX_ROWS_OF_A_JOB, rng)
@@ -145,8 +145,8 @@ async def decisions_of(service: Service, upload: StoredUpload, columns: NamedDec
     The table is read with the encoding, the decimal sign and the sheet that were sent with the upload.
     """
     arguments = {"media_type": upload.media_type, **asdict(columns), **upload.summary.get("reading", {})}
-    table: dict[str, Any] = await _run_on_content(service, upload, "decisions", **arguments)
-    return table
+    counts: dict[str, Any] = await _run_on_content(service, upload, "decisions", **arguments)
+    return counts
 
 
 async def find_upload(
@@ -174,8 +174,8 @@ async def _run_on_content(service: Service, upload: StoredUpload, task: str, **a
 async def _run_task(task: str, file: BinaryIO, **arguments: object) -> Any:
     """Run a task of `store.formats.child` on a file; in a child process, unless the file is small and uncompressed."""
     size = file.seek(0, os.SEEK_END)
-    is_small = arguments.get("media_type") not in PACKED and size <= SMALL_BYTES
-    work = partial(TASKS[task], file, **arguments) if is_small else partial(run_limited, task, file, **arguments)
+    is_light = arguments.get("media_type") not in PACKED and size <= SMALL_BYTES
+    work = partial(TASKS[task], file, **arguments) if is_light else partial(run_limited, task, file, **arguments)
     return await asyncio.get_running_loop().run_in_executor(READERS, work)
 
 

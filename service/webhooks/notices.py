@@ -39,7 +39,7 @@ class CloudEvent(ResponseModel):
 
 
 def describe_notices(document: JsonObject) -> None:
-    """Add the section ``webhooks`` and its two schemas to an OpenAPI document."""
+    """Add the section ``webhooks`` (notices of events) and the schemas of their two forms to an OpenAPI document."""
     for body_model in (Notice, CloudEvent):
         document["components"]["schemas"][body_model.__name__] = body_model.model_json_schema()
     notices = _DOCUMENTED["notices"]
@@ -47,6 +47,7 @@ def describe_notices(document: JsonObject) -> None:
 
 
 def _notice_operation(notice_name: str, summary: str, data: Json) -> JsonObject:
+    """Return the OpenAPI operation of a notice; `data` are the facts of an example."""
     subject, _, event = notice_name.partition(".")
     return {
         "operationId": f"on{subject.capitalize()}{event.capitalize()}",
@@ -68,6 +69,7 @@ def _notice_operation(notice_name: str, summary: str, data: Json) -> JsonObject:
 
 
 def _notice_content(name: str, data: Json) -> JsonObject:
+    """Return the schemas and examples of a notice's body in its two forms; `data` are the facts of the example."""
     facts, time = dict(data), "2026-01-02T03:04:05Z"
     source = f"/v1/jobs/{facts['job_id']}" if "job_id" in facts else f"/v1/webhooks/{facts['webhook_id']}"
     event = {"specversion": "1.0", "id": "dlv_01KA8Z8W5RBH2C7N4T9V6Y3XQK", "source": source, "type": name, "time": time}

@@ -218,20 +218,22 @@ async def _with_secret(
     """Call `work` once per Idempotency-Key; add the endpoint's secret to the answer, unless it has been replaced."""
     answer, _ = await service.database.write(once, repeat, lambda c: (work(c), None))  # None: nothing else is created
     document = read_json(answer.body)
-    row = await service.database.read(webhooks.find, document["id"], caller.tenant)
-    if row is not None and document["secret_hint"] == WebhookView.of(row, None).secret_hint:
-        document["secret"] = webhooks.reveal(service.vault, row.sealed_secret, caller.tenant, row.id)
+    webhook = await service.database.read(webhooks.find, document["id"], caller.tenant)
+    if webhook is not None and document["secret_hint"] == WebhookView.of(webhook, None).secret_hint:
+        document["secret"] = webhooks.reveal(service.vault, webhook.sealed_secret, caller.tenant, webhook.id)
     return replace(answer, body=write_json(document)).response(**{"Cache-Control": "no-store"})
 
 
 async def _change_webhook(
     service: Service, webhook_id: str, change: Callable[[Connection], Webhook | None]
 ) -> Response:
+    """Change a webhook, and return it with its tag (ETag); status 404 if `change` returns ``None``."""
+
     def change_and_read_key(c: Connection) -> tuple[Webhook, PublicKey | None]:
         return existing(change(c), "webhook", webhook_id), _current_public_key(c)
 
-    row, key = await service.database.write(change_and_read_key)
-    return tagged(WebhookView.of(row, key), _etag(row, key))
+    webhook, key = await service.database.write(change_and_read_key)
+    return tagged(WebhookView.of(webhook, key), _etag(webhook, key))
 
 
 def _etag(row: Webhook, key: PublicKey | None) -> str:

@@ -105,20 +105,21 @@ class Driver:
     """Computing time of the experiment so far, in seconds."""
 
     def __post_init__(self) -> None:
+        # a lane holds the limits of a service, which jobs may share
         unshared_limits = Lane(name="alone", holder="alone", limits=self.limits, rng=self.rng, sleep=self.sleep)
         self._rated_service = self.rated or CalledService(unshared_limits)
-        self._second_service = self.second or self._rated_service
+        self._second_service = self.second or self._rated_service  # the author or judge of texts
         self._unwritten_answers: list[LedgerEntry] = []
         self._flush_due, self._backlog_written = asyncio.Event(), asyncio.Event()
-        self._reported_calls = self.budget.spent
+        self._reported_calls = self.budget.spent  # number of calls that the ledger knows of
         self._writer: asyncio.Task[None] | None = None
         # versions of an item stay `LEAST_APART` calls apart even if concurrent calls arrive in another order
         self._question_order = QuestionOrder(self.rng, LEAST_APART + self.limits.concurrency)
-        self._items_in_flight: set[str] = set()
+        self._items_in_flight: set[str] = set()  # items of which a version is in a call that has no answer yet
         self._flight_ended = asyncio.Condition()
 
     async def run(self, session: Session) -> Finding:
-        """Run a session to its finding; all answers are in the ledger when this returns or raises.
+        """Run a session (an experiment and its answers) to its finding; at its end, the ledger has all answers.
 
         Raise `TargetUnavailable`, or `CallFailed` with a code of `FINAL`, if further calls would fail, and any error of
         the ledger.
@@ -140,7 +141,7 @@ class Driver:
         return session.finding
 
     async def _send_missing(self, session: Session) -> None:
-        """Send all missing probes of the session, with at most `concurrency` calls at a time.
+        """Send all missing (unanswered) probes of the session, with at most `concurrency` calls at a time.
 
         The order is random: otherwise, if two replicas answer in turn, each could get the questions about one group of
         people. Versions of one item are sent far apart, so that a service cannot recognise a test by them.
@@ -160,7 +161,7 @@ class Driver:
             raise first_error(error_group) from None
 
     def _group_by_call(self, probes: Sequence[Probe], limit: int) -> Iterator[list[Probe]]:
-        """Yield groups of probes that may share a call: those of `limit` probes when they are full, then the others."""
+        """Yield groups of probes that may share a call: full groups (`limit` probes) at once, all others at the end."""
         probe_groups: dict[object, list[Probe]] = {}
         for probe in probes:
             probe_group = probe_groups.setdefault(self.adapter.group_key(probe.ask), [])
@@ -193,7 +194,10 @@ class Driver:
 
     @contextlib.asynccontextmanager
     async def _without_other_versions_in_flight(self, probes: Sequence[Probe], slot: Slot) -> AsyncIterator[None]:
-        """Run the block when no call in flight has other versions of the probes' items; free `slot` during a wait."""
+        """Run the block once no call in flight has another version of the probes' items; free `slot` during a wait.
+
+        Versions of an item are questions that differ in the attribute, such as a sentence with *he* and with *she*.
+        """
         item_names = {item_name for probe in probes for item_name in probe.versions_of}
         if not item_names:
             yield
@@ -213,7 +217,7 @@ class Driver:
     async def _call(self, probes: Sequence[Probe], service: CalledService, slot: Slot) -> tuple[Sequence[Reply], int]:
         """Make one call in `slot`, with its retries; return a reply or failure per probe and the number of attempts."""
         key = opaque_key(self.secret, *(probe.unit for probe in probes))
-        for attempt in range(1, self.patience.attempts + 1):
+        for attempt in range(1, self.patience.attempts + 1):  # `patience`: how often to retry, and after what time
             await slot.keep()
             await service.lane.wait_for_rate()
             if not self.budget.take():
@@ -223,7 +227,7 @@ class Driver:
             try:
                 replies = await self.adapter.answer([probe.ask for probe in probes], idempotency_key=key)
             except CallFailed as failed:
-                service.on_call(failed.code, time.perf_counter() - start)
+                service.on_call(failed.code, time.perf_counter() - start)  # for the metrics
                 if failed.code in FINAL:  # all other calls of the job would fail too
                     raise
                 if failed.retriable and attempt < self.patience.attempts:

@@ -95,7 +95,7 @@ class HostLimits:
 
     @asynccontextmanager
     async def slot(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AsyncIterator[None]:
-        """Wait for a slot at a URL's host, held while the block runs; raise `RatingsRefused` if it refuses ratings.
+        """Wait for a slot (permission to call) at a URL's host, held in the block; raise `RatingsRefused` if refused.
 
         Calls to other hosts at the same `addresses` count too. A tenant that owns the host needs no slot.
         """
@@ -109,7 +109,7 @@ class HostLimits:
     async def limited_slot(self, url: str, timeout_s: float, addresses: Sequence[str] = ()) -> AsyncIterator[None]:
         """Wait until the limits of a URL's host and of its `addresses` allow a call; hold slots there in the block."""
         settings = self.settings
-        longest_wait_s = settings.host_concurrency / settings.host_rate  # of the last call if all slots are taken
+        longest_wait_s = settings.host_concurrency / settings.host_rate  # if calls in all slots start at this rate
         slot_timeout_s = min(LONGEST_TIMEOUT_S, timeout_s + longest_wait_s)
         limits = Limits(settings.host_concurrency, settings.host_rate, slot_timeout_s)
         holder = f"{self.holder}:{next(self._slot_numbers)}"
@@ -128,17 +128,17 @@ class HostLimits:
         """Whether the tenant has proved to own a URL's host; raise `RatingsRefused` if the host refuses ratings."""
         file_url = file_of(url)
         async with self._standing_lock:
-            proven, recheck_at = self._ownership.get(file_url, (False, 0.0))  # 0: to be checked now
+            owns_host, recheck_at = self._ownership.get(file_url, (False, 0.0))  # 0: to be checked now
             if time.monotonic() >= recheck_at:
-                standing = await asyncio.to_thread(self._permitted_standing, url)
-                if not standing.proven and not standing.file_read:  # the file in which it may refuse is due
+                standing = await asyncio.to_thread(self._permitted_standing, url)  # what the database knows
+                if not standing.proven and not standing.file_read:  # time to read the file in which it may refuse
                     await asyncio.to_thread(self._store_refusal, file_url, await self._refuses(file_url))
                     standing = await asyncio.to_thread(self._permitted_standing, url)
                 if not standing.proven and not standing.wish_known:  # the file could never be read
                     self.unread_hosts.add(host_of(url) or url)
-                proven = standing.proven
-                self._ownership[file_url] = proven, time.monotonic() + RECHECK_S
-        return proven
+                owns_host = standing.proven
+                self._ownership[file_url] = owns_host, time.monotonic() + RECHECK_S
+        return owns_host
 
     async def _refuses(self, file_url: str) -> bool | None:
         """Whether a host refuses ratings in its file at a URL; a missing file does not. ``None``: unreadable."""

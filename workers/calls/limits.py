@@ -68,7 +68,7 @@ class LocalTraffic:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        # keys: lanes (all jobs of a tenant on one address); `_slots` has the expiry of each slot, by its holder
+        # by lane (all jobs of a tenant on one address); times of the clock; `_slots` has each holder's expiry
         self._slots: dict[str, dict[str, float]] = {}
         self._waiting_until: dict[str, float] = {}
         self._next_starts: dict[str, float] = {}
@@ -81,7 +81,10 @@ class LocalTraffic:
         return None
 
     async def take_slot(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
-        """Take or extend one of `limit` slots for the holder `token`, for `keep_s` seconds; false if all are taken."""
+        """Take or extend one of a lane's `limit` slots for the holder `token`; false if all are taken.
+
+        A lane is all jobs of a tenant on one address; a slot, kept for `keep_s` seconds, permits one call at a time.
+        """
         with self._lock:
             now = self._clock()
             slots = {holder: expiry for holder, expiry in self._slots.get(lane, {}).items() if expiry > now}
@@ -94,7 +97,7 @@ class LocalTraffic:
             return may_take
 
     async def release_slot(self, lane: str, token: str) -> bool:
-        """Release the slot of the holder `token`, and return whether another job waits for a slot."""
+        """Release the slot of the holder `token`; return whether another job of the lane (tenant, address) waits."""
         with self._lock:
             slots = self._slots.get(lane, {})
             slots.pop(token, None)
@@ -102,7 +105,7 @@ class LocalTraffic:
             return self._remaining_s(self._waiting_until, lane) > 0
 
     async def reserve(self, lane: str, per_second: float) -> float:
-        """Reserve the start of a lane's next call, 1 / `per_second` s after the last; return the seconds until then."""
+        """Reserve the next call of a lane (tenant, address), 1 / `per_second` s after the last; return the wait (s)."""
         with self._lock:
             now = self._clock()
             start = max(now, self._next_starts.get(lane, now))
@@ -120,7 +123,7 @@ class LocalTraffic:
             return self._remaining_s(self._cooldown_until, lane)
 
     def _remaining_s(self, end_times: dict[str, float], lane: str) -> float:
-        """Return the seconds until the lane's end time in `end_times`; remove an end time that has passed."""
+        """Return the seconds until a lane's (tenant, address) time in `end_times`; remove a time that has passed."""
         remaining_s = end_times.get(lane, 0.0) - self._clock()
         if remaining_s <= 0:
             end_times.pop(lane, None)
@@ -159,13 +162,13 @@ class TrafficOnRedis:
         """Take or extend a slot, and return whether that succeeded, as `LocalTraffic.take_slot` does."""
         keys = [f"{KEY_PREFIX}{lane}:places", f"{KEY_PREFIX}{lane}:waited"]
         return await self._ask_redis_or_local(
-            lambda _: self._take_slot_script(keys, [token, limit, round(keep_s * 1000)]),
-            bool,
-            lambda: self._local.take_slot(lane, token, limit, keep_s),
+            remote=lambda _: self._take_slot_script(keys, [token, limit, round(keep_s * 1000)]),
+            parse=bool,
+            local=lambda: self._local.take_slot(lane, token, limit, keep_s),
         )
 
     async def release_slot(self, lane: str, token: str) -> bool:
-        """Release the slot of the holder `token`, and return whether another job waits for a slot."""
+        """Release the slot of the holder `token`; return whether another job of the lane (tenant, address) waits."""
 
         async def on_redis(redis: Redis) -> Any:
             async with redis.pipeline(transaction=False) as pipeline:
@@ -177,28 +180,28 @@ class TrafficOnRedis:
         return await self._ask_redis_or_local(on_redis, bool, lambda: self._local.release_slot(lane, token))
 
     async def reserve(self, lane: str, per_second: float) -> float:
-        """Reserve the start of the lane's next call, and return the seconds until then."""
+        """Reserve the start of the next call in a lane (tenant, address); return the seconds until then."""
         keys, interval_us = [f"{KEY_PREFIX}{lane}:next"], round(1e6 / per_second)
         return await self._ask_redis_or_local(
-            lambda _: self._reserve_script(keys, [interval_us]),
-            lambda wait_us: int(wait_us) / 1e6,
-            lambda: self._local.reserve(lane, per_second),
+            remote=lambda _: self._reserve_script(keys, [interval_us]),
+            parse=lambda wait_us: int(wait_us) / 1e6,
+            local=lambda: self._local.reserve(lane, per_second),
         )
 
     async def start_cooldown(self, lane: str, seconds: float) -> None:
         """Suspend the calls of a lane (all jobs of a tenant on one address) for some seconds."""
         await self._ask_redis_or_local(
-            lambda redis: redis.set(f"{KEY_PREFIX}{lane}:rests", 1, px=max(1, round(seconds * 1000))),
-            lambda _: None,
-            lambda: self._local.start_cooldown(lane, seconds),
+            remote=lambda redis: redis.set(f"{KEY_PREFIX}{lane}:rests", 1, px=max(1, round(seconds * 1000))),
+            parse=lambda _: None,
+            local=lambda: self._local.start_cooldown(lane, seconds),
         )
 
     async def cooldown_s(self, lane: str) -> float:
         """Return the seconds until the lane's calls are allowed again; 0 if they are not suspended."""
         return await self._ask_redis_or_local(
-            lambda redis: redis.pttl(f"{KEY_PREFIX}{lane}:rests"),
-            lambda remaining_ms: max(0, int(remaining_ms)) / 1000,
-            lambda: self._local.cooldown_s(lane),
+            remote=lambda redis: redis.pttl(f"{KEY_PREFIX}{lane}:rests"),
+            parse=lambda remaining_ms: max(0, int(remaining_ms)) / 1000,
+            local=lambda: self._local.cooldown_s(lane),
         )
 
     async def _ask_redis_or_local(
@@ -301,7 +304,7 @@ class Slot:
         self._kept_until: float | None = None
 
     async def keep(self) -> None:
-        """Take the slot, or keep it for another call; after `KEEP_SLOT_S` seconds, let waiting jobs go first."""
+        """Take the slot (permission to call), or keep it for a call; after `KEEP_SLOT_S`, let waiting jobs go first."""
         lane = self._lane
         if self._kept_until is not None and lane.clock() < self._kept_until:
             return

@@ -106,7 +106,7 @@ def show_exchange(exchange: Exchange, secrets: Iterable[str] = ()) -> ShownExcha
     JSON members whose name indicates a credential are masked too, because a token may be derived from the secret.
     """
     _, bearer, token = exchange.headers.get("Authorization", "").rpartition("Bearer ")
-    quoters = [Quoter(secret) for secret in (*secrets, *([token] if bearer else []))] or [Quoter()]  # masks nothing
+    quoters = [Quoter(secret) for secret in (*secrets, *([token] if bearer else []))] or [Quoter()]  # that only cuts
 
     def redact(text: str, longest: int) -> str:
         for quoter in quoters:  # each masks its secret, and cuts the text to `longest` characters
@@ -198,11 +198,7 @@ class Response:
         return "" if self.secrets is None else Quoter(*self.secrets).quote(self.body)
 
     def json(self) -> Any:
-        """Parse the body as JSON.
-
-        Raise `CallFailed` ``garbage`` for a web page, ``bad-json`` for anything else that is not JSON, and for NaN,
-        infinity and numbers beyond the range of floats.
-        """
+        """Parse the body as JSON; raise `CallFailed` ``garbage`` for a web page, else ``bad-json``, also for 1e999."""
         try:
             return json.loads(self.body, parse_constant=_refuse_constant, parse_float=_parse_finite)
         except (ValueError, RecursionError):
@@ -283,10 +279,7 @@ class Egress:
             await egress.transport.aclose()
 
     def certified(self, certificate: str) -> Egress:
-        """Return a client that shows servers a certificate; it shares everything except connections with this client.
-
-        The certificate is PEM, with its chain and its unencrypted key.
-        """
+        """Return a client with its own connections that shows a certificate (PEM, with chain and unencrypted key)."""
         if certificate not in self._clients_by_certificate:
             self._clients_by_certificate[certificate] = copy.copy(self)
             self._clients_by_certificate[certificate].transport = self.transport.certified(certificate)

@@ -139,7 +139,7 @@ class Listener(ResponseHandler):
     def _read_head(self, piece: bytes) -> None:
         """Pass a piece of a head to the parser, unless it is not HTTP; refuse a head beyond `HEADER_CAP`."""
         self._head_bytes += piece
-        # checked here, because the parser would skip blank lines before the status line
+        # the "H" of "HTTP" is checked before the parser, which would skip blank lines before the status line
         if not self._head_bytes.startswith(b"H"):
             self._fail_and_abort(self._invalid_http())
             return

@@ -67,6 +67,7 @@ class Quoter:
     def __init__(self, *secrets: str | None) -> None:
         keys = [secret for secret in secrets if secret is not None]
         key_spellings = {_letters_and_digits(spelling) for secret in keys for spelling in _secret_spellings(secret)}
+        # a shorter key could not be told from other text
         self._may_quote = all(len(_letters_and_digits(secret)) >= MIN_KEY_CHARACTERS for secret in keys)
         self._key_parts: dict[int, set[str]] = {}  # parts of all spellings, by their length
         for spelling in key_spellings:

@@ -34,7 +34,7 @@ UNICAST = IPv6Network("2000::/3")
 def why_denied(address: Address, allow: Sequence[Network]) -> str | None:
     """Return the reason why an address must not be called, or ``None`` if it may be called.
 
-    `allow` are networks that the operator allows in addition to public addresses; they override `SPECIAL`. An
+    `allow` are networks that the operator allows besides public addresses, even in `SPECIAL` (networks denied). An
     IPv4 address embedded in an IPv6 address counts as IPv6, and is denied unless `allow` has that IPv6 address.
     """
     if any(address in network for network in allow if network.version == address.version):
@@ -144,12 +144,9 @@ def _parse_host(scheme: str, host: str, port: int) -> Origin:
 
 
 def refuse_url(url: str, allow: Sequence[Network]) -> None:
-    """Validate the URL of a target or webhook when a request contains it, without resolving its host name.
-
-    `allow` are the networks that the operator allows in addition to public addresses. Raises `AddressRefused`.
-    """
+    """Raise `AddressRefused` for a URL that must not be called; `allow`: networks that the operator permits too."""
     origin = read_origin(url)
-    fixed_addresses = _fixed_addresses(origin)
+    fixed_addresses = _fixed_addresses(origin)  # those of a URL with an address or ``localhost`` in place of a name
     if fixed_addresses and not _permitted_addresses(fixed_addresses, allow):
         reason = why_denied(fixed_addresses[0], allow)
         raise AddressRefused(
@@ -205,7 +202,7 @@ class Guard:
             raise CallFailed("connect", f"the host name {origin.host} could not be resolved") from None
         if not addresses:
             raise CallFailed("connect", f"the host name {origin.host} has no address")
-        for address in addresses:  # a single denied address refuses the host, unlike for ``localhost``
+        for address in addresses:  # a single denied address refuses the host; for ``localhost``, see above, it does not
             if reason := why_denied(address, self.allow):
                 raise self._refusal(origin, reason)
         return addresses

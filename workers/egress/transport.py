@@ -144,7 +144,7 @@ class GuardedConnector(aiohttp.BaseConnector):
     ) -> None:
         super().__init__(limit=0, keepalive_timeout=IDLE_S)
         self._dial, self._make_context, self._refuses_long = dial, make_context, refuses_long
-        self._exempt_hosts = exempt_hosts  # from the limits of hosts; it also stores the addresses of all hosts
+        self._exempt_hosts = exempt_hosts  # hosts without limits; it also stores the addresses of all hosts
         self._guard = exempt_hosts.guard
 
     async def _create_connection(self, req: aiohttp.ClientRequest, *_: object) -> ResponseHandler:

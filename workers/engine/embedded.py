@@ -42,11 +42,11 @@ class EmbeddedWorker:
         """Resume interrupted jobs, and start the threads."""
         try:
             with self._context.database.write() as connection:
-                orphans = jobs.release_orphans(connection)
+                orphan_count = jobs.release_orphans(connection)
         except StoreUnavailable as unavailable:  # the jobs resume when their leases have expired
             log.warning("jobs not resumed", why=str(unavailable))
         else:
-            log.info("resuming jobs", count=orphans)
+            log.info("resuming jobs", count=orphan_count)
         self._thread.start()
         for thread in self._background_threads:
             thread.start()

@@ -35,7 +35,7 @@ TRANSIENT = frozenset(code for code, meaning in CODES.items() if meaning.retriab
 def end_badly(context: WorkerContext, claim: Claim, error: Exception) -> str:
     """Store a job's state after an error, and return it; nothing is stored if another worker has the job.
 
-    It is ``failed``, ``cancelled``, ``released`` or ``resting`` (queued), ``lease-lost`` or ``database-unavailable``.
+    The state: ``failed``, ``cancelled``, ``released``/``resting`` (queued), ``lease-lost``, ``database-unavailable``.
     """
     try:
         return _end_after_error(context, claim, error)
@@ -81,10 +81,10 @@ def _cool_down_or_fail(
     unavailable: TargetUnavailable | TargetCoolingDown | HostCoolingDown,
     cooldown_s: float,
 ) -> str:
-    """Queue the job until its target may be called again; fail it if it is a test call, or its deadline is earlier."""
+    """Queue the job until its target may be called again; fail it if it is a mere test, or its deadline is earlier."""
     if claim.job.kind == "probe" or seconds_left(claim) <= cooldown_s:
         return _fail_job(context, claim, problem(unavailable))
-    if not _requeue(context, claim, cooldown_s, waits_why(unavailable)):
+    if not _requeue(context, claim, cooldown_s, waits_why(unavailable)):  # its cancellation was requested
         return _cancel_job(context, claim)
     # the message may quote the service, and logs hold no text of a service
     reason = unavailable.failure.code if isinstance(unavailable, TargetUnavailable) else "resting"
@@ -164,8 +164,8 @@ def problem(error: BaseException) -> JsonObject:
     """Return the problem object (type, title, detail, code) of the error that ended a job."""
     match error:
         case TargetUnfit(failure=failure):
-            code_of_call = "target_unavailable" if failure is not None and failure.retriable else "target_refused"
-            code = "target_unfit" if failure is None or failure.code == "wrong-shape" else code_of_call
+            call_code = "target_unavailable" if failure is not None and failure.retriable else "target_refused"
+            code = "target_unfit" if failure is None or failure.code == "wrong-shape" else call_code
             return _problem(code, _sentences(error.message, error.hint), reason=error.code)
         case CallFailed():  # a final failure of a call, or the operator does not allow the target's protocol
             code = "target_unfit" if error.code == "wrong-shape" else "target_refused"

@@ -60,7 +60,7 @@ class Heartbeat:
         *,
         lease_s: float,
         every_s: float,  # time between two renewals of the lease
-        leaving: LeavingFlag | threading.Event,
+        leaving: LeavingFlag | threading.Event,  # set when the worker shuts down
         ends_in_s: float = threading.TIMEOUT_MAX,  # then the job is interrupted
         on_missed: Callable[[], object] = lambda: None,  # called after a renewal that failed
     ) -> None:

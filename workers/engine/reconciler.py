@@ -61,7 +61,7 @@ def reconcile(database: Database, notifier: JobNotifier, settings: Settings) -> 
 
 
 def _free_messages(notifier: JobNotifier) -> int:
-    """Return the number of messages that may be added; 0 while the broker is unreachable."""
+    """Return the number of messages that the broker may still get; 0 while it is unreachable."""
     try:
         return max(0, MOST_MESSAGES - notifier.count_waiting())
     except Exception as error:  # noqa: BLE001  any exception of the broker's client

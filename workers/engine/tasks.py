@@ -99,7 +99,7 @@ def add_tasks(app: Celery, open_context: Callable[[], WorkerContext]) -> None:
 
 def _announce_next(context: WorkerContext, announce: Callable[[str], object]) -> None:
     """If tenants have limited slots, announce the next job in the fair order; after an error, the reconciler does."""
-    share = Share.of(context.settings)
+    share = Share.of(context.settings)  # how many jobs of a tenant may run at once
     if share.max_jobs == NO_LIMIT or context.leaving.is_set():
         return
     try:

@@ -61,13 +61,13 @@ class Watchdog(BackgroundThread):
         self._database, self._messages, self._age_s, self._share = database, messages, age_s, share
         self._broker_answers, self._end_process = broker_answers, end_process
         self._received_count = messages.received()
-        self._strikes = 0
+        self._strikes = 0  # number of checks in a row that found lost messages
 
     def check(self) -> None:
-        """Check once; end the process if two checks in a row find lost messages."""
+        """Check whether the worker still gets the broker's messages; end the process if two checks in a row deny it."""
         received_before, self._received_count = self._received_count, self._messages.received()
-        may_be_deaf = self._received_count == received_before and self._messages.idle() and self._count_stranded()
-        if not may_be_deaf or not self._broker_answers():
+        may_miss_some = self._received_count == received_before and self._messages.idle() and self._count_stranded()
+        if not may_miss_some or not self._broker_answers():
             self._strikes = 0
             return
         self._strikes += 1

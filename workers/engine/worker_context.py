@@ -166,8 +166,8 @@ _IMPORT_LOCK = threading.Lock()
 def import_job_libraries() -> None:
     """Import the libraries and read the occupations (1.6 s of CPU time), in one thread while the others wait.
 
-    Some libraries have circular imports, for which Python releases the lock of a module early. Jobs that started
-    together then failed, because they saw half-imported modules. Forked children share what was imported before.
+    Some libraries have circular imports, for which Python releases the lock of a module early: without this lock, jobs
+    that start together may see half-imported modules, and fail. Forked children share what was imported before.
     """
     with _IMPORT_LOCK:
         import scipy.optimize

@@ -83,7 +83,7 @@ class Task:
 
 
 def task_of(database: Database, job: Job) -> Task:
-    """Read the existing sentences and return the author's task; raise `CorpusGone` if the corpus was deleted."""
+    """Return an author's task, to write sentences that a corpus lacks; raise `CorpusGone` if the corpus was deleted."""
     experiment = job.experiment or {}
     words = _read_words(job)
     writing = Writing(**{name: experiment[name] for name in ("per_term", "family", "tries")})
@@ -95,11 +95,13 @@ def task_of(database: Database, job: Job) -> Task:
         reusable_items: Sequence[StoredItem] = ()
         if experiment["reuse"] and corpus.rules is not None:
             reusable_items = corpus_items.sentences_of_rules(c, job.tenant, corpus.rules.digest, corpus.id, MOST_ITEMS)
-    sentences = list(map(_sentence_of_item, own_items))
+    existing_sentences = list(map(_sentence_of_item, own_items))
     reusable_by_id = {item.id: item for item in reusable_items}
-    reused_sentences = list(reusable(words, sentences, map(_sentence_of_item, reusable_items), writing.per_term))
+    candidates = map(_sentence_of_item, reusable_items)
+    reused_sentences = list(reusable(words, existing_sentences, candidates, writing.per_term))
     reused_items = tuple(reusable_by_id[sentence.id] for sentence in reused_sentences)
-    return Task(corpus.id, words, writing, sentences=(*sentences, *reused_sentences), reused_items=reused_items)
+    sentences = (*existing_sentences, *reused_sentences)
+    return Task(corpus.id, words, writing, sentences=sentences, reused_items=reused_items)
 
 
 def collect_written_items(database: Database, job: Job) -> tuple[NewItem, ...]:
@@ -108,10 +110,7 @@ def collect_written_items(database: Database, job: Job) -> tuple[NewItem, ...]:
 
 
 def keep_written_items(c: Connection, job: Job, items: Sequence[NewItem]) -> None:
-    """Store the sentences of `collect_written_items` in their corpus, if it exists, up to its maximum number of items.
-
-    `c` is the connection of the transaction that ends the job.
-    """
+    """Store a job's written sentences in their corpus, if it exists and has room, as the job ends (connection `c`)."""
     corpus = corpora.lock(c, (job.experiment or {})["corpus"], job.tenant) if items else None
     if corpus is not None:
         corpus_items.add(c, corpus.id, job.tenant, items[: room_of(c, corpus.id)])
@@ -128,7 +127,7 @@ def _copies_of(items: Iterable[StoredItem], words: StereotypeWords) -> Iterator[
     for item in items:
         provenance = {**item.provenance, "taken_from": {"corpus": item.corpus_id, "item": item.id}}
         copy = as_item(_sentence_of_item(item), words, provenance)
-        if isinstance(copy, NewItem):
+        if isinstance(copy, NewItem):  # otherwise it says why the sentence does not fit
             yield copy
 
 

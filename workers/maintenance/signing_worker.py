@@ -49,7 +49,7 @@ def sign_due(database: Database, vault: Vault) -> int:
             key = signing.current(connection, vault)
         for rating in unsigned_ratings:
             try:
-                envelopes = certificates.envelopes_of(key, rating)
+                envelopes = certificates.envelopes_of(key, rating)  # statements about the rating, signed
             except (AttributeError, KeyError, TypeError, ValueError):  # one document must not stop others
                 logger.exception("rating cannot be stated", rating=rating.id)
                 continue

@@ -181,7 +181,7 @@ class Credentials:
         self._now: Callable[[], datetime] = egress.now
         self._tokens: TokenSource | None = None
         if auth == "gcp-service-account":
-            auth = GcpServiceAccount()
+            auth = GcpServiceAccount()  # the name alone stands for the default settings of the scheme
         if isinstance(auth, OAuth2 | GcpServiceAccount):
             self._tokens = TokenSource(auth, secret, egress, timeout_s)
 

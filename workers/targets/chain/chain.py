@@ -180,7 +180,7 @@ class Chain(Adapter):
     async def languages(self) -> frozenset[tuple[str, str]] | None:
         """Return the language pairs of the chain, from its links' lists; ``None`` if the last link has no list."""
         paths, listed_pairs = self.settings.paths, [await adapter.languages() for adapter in self._links]
-        for hop in hops_on_way_out(paths):  # without the last link, which translates into the requested language
+        for hop in hops_on_way_out(paths):  # a hop: one translation; without the last link, which has no path
             if REQUESTED_LANGUAGE not in {hop.source, hop.target} and not _is_listed(hop, listed_pairs[hop.link]):
                 message = f"{self._link_name(hop.link)}: it does not translate {hop.source} to {hop.target}"
                 raise CallFailed("unsupported", message)
@@ -201,14 +201,14 @@ class Chain(Adapter):
         return all(_is_listed(hop, listed_pairs[hop.link]) for hop in route)
 
     async def _send_through(self, asks: Sequence[Ask], key: str | None) -> list[Reply]:
-        """Send texts from link to link; a text that fails at a link is not sent to the links after it."""
+        """Send texts from link to link of the chain, with idempotency `key`; a text that fails is not sent further."""
         first_question, route = asks[0], hops_on_way_out(self.settings.paths)
         if isinstance(first_question, Translate):
             route = hops(self.settings.paths, first_question.source, first_question.target)
         replies = [_text_reply(ask) for ask in asks]
         for index, hop in enumerate(route):
             await self._translate_hop(hop, replies, key and opaque_key(key, str(index)))
-        if not isinstance(first_question, Translate):
+        if not isinstance(first_question, Translate):  # the last link is a classifier or a regressor
             texts = {index: str(reply.value) for index, reply in enumerate(replies) if reply.ok}
             typed_asks = cast("Sequence[Classify | Regress]", asks)
             questions = {index: replace(typed_asks[index], given=text) for index, text in texts.items()}
@@ -216,7 +216,7 @@ class Chain(Adapter):
         return replies
 
     async def _translate_hop(self, hop: Hop, replies: list[Reply], key: str | None) -> None:
-        """Translate with one link the texts in `replies` that have not failed yet; replace these replies in place."""
+        """Do one translation of the route (`hop`) for all texts in `replies` that have not failed; replace these."""
         texts = {index: str(reply.value) for index, reply in enumerate(replies) if reply.ok}
         questions = {index: Translate(text, hop.source, hop.target) for index, text in texts.items()}
         await self._call_link(hop.link, questions, replies, key)
@@ -226,7 +226,7 @@ class Chain(Adapter):
                 replies[index] = Reply(failure=Failure("wrong-shape", message))
 
     async def _call_link(self, link: int, questions: Mapping[int, Ask], replies: list[Reply], key: str | None) -> None:
-        """Send questions to a link, and put its answers into `replies`; failure messages begin with the link's name."""
+        """Send `questions` (by index in `replies`) to a link, and put its answers there; failures name the link."""
         if not questions:
             return
         name = self._link_name(link)
@@ -268,9 +268,9 @@ class Roles(Adapter):
         self.batch_limit = second_adapter.batch_limit if second_kind in JUDGES else rated_adapter.batch_limit
 
     def group_key(self, ask: Ask) -> Hashable:
-        """Return a group key, which differs for different services, and for any two texts or images to be made."""
+        """Return the key of questions that may share a call; it differs by service, and by question to an author."""
         if isinstance(ask, AUTHORED):
-            return ("author", ask)  # the question is part of the key, so that each call makes one text or image
+            return ("author", ask)  # with the question as a part, so that each call makes one text or image
         adapter = self._second_adapter if isinstance(ask, self._second_question_types) else self._rated_adapter
         return (isinstance(ask, self._second_question_types), adapter.group_key(ask))
 

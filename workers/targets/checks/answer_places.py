@@ -50,7 +50,7 @@ def settings_that_read(body: bytes, kind: Kind, other_bodies: Sequence[bytes] = 
 
     `other_bodies` are the answers to other questions; a value that is the same in all of them is an unlikely answer.
     """
-    if _STREAM_START.match(body) and (events := _EVENT_DATA.findall(body)):
+    if _STREAM_START.match(body) and (events := _EVENT_DATA.findall(body)):  # a stream of server-sent events
         other_events = [event for other in other_bodies for event in _EVENT_DATA.findall(other) if json_in(event)]
         likeliest_paths = [path for event in events for path in islice(answer_paths(event, kind, other_events), 1)]
         return {"response": "events", "output": max(likeliest_paths, key=likeliest_paths.count, default="@")}
@@ -132,7 +132,7 @@ def _key_in(value: object, keys: tuple[str, ...], value_type: type) -> str | Non
 
 
 def _class_expression(path: str, value: object) -> str:
-    """Return a JMESPath expression that converts the classes at a path to a form that Assay can parse."""
+    """Return a JMESPath expression that converts the classes at a path (`value`) to a form that Assay can parse."""
     if not isinstance(value, list):
         return path
     base, first_class = path.removeprefix("@"), value[0]

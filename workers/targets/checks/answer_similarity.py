@@ -73,17 +73,17 @@ def any_differ(answers: Sequence[Any]) -> bool:
 
 
 def order_of(alone: Sequence[Any], together: Sequence[Any]) -> Order:
-    """Compare answers from one call (`together`) with those to the same questions alone; at most `MOST_COMPARED`."""
+    """Compare the order of the answers in one call (`together`) with that of the answers to the questions `alone`."""
     count = len(alone)
     distances = [[difference(single, joint) for single in alone] for joint in together]  # row: an answer in the call
     own_distances = [distances[index][index] for index in range(count)]
     orders = permutations(range(count))
-    best_sum = min(sum(distances[joint][single] for joint, single in enumerate(order)) for order in orders)
+    best_sum = min(sum(distances[row][column] for row, column in enumerate(order)) for order in orders)
     # another order fits clearly better than the given one, by more than rounding, and well enough to be the true one
     if sum(own_distances) > CLEAR_FACTOR * best_sum + count * ROUNDING and best_sum <= count * CLOSE:
         return Order.CROSSED
     largest_own_distance = max(own_distances, default=0.0)
     if largest_own_distance > CLOSE:
         return Order.CHANGED
-    spread_alone = max((difference(answer, other) for answer, other in combinations(alone, 2)), default=0.0)
-    return Order.KEPT if spread_alone > CLEAR_FACTOR * largest_own_distance + ROUNDING else Order.UNSEEN  # all alike
+    most_unlike = max((difference(answer, other) for answer, other in combinations(alone, 2)), default=0.0)
+    return Order.KEPT if most_unlike > CLEAR_FACTOR * largest_own_distance + ROUNDING else Order.UNSEEN  # all alike

@@ -210,7 +210,7 @@ class Examination(ABC):
         """Repeat questions in one call; return whether the answers came in order, or ``None`` if that is unknown."""
         if self._adapter.batch_limit == 1:
             return None
-        # the last ones: the first answers may be alike, as questions may have been asked until two answers differed
+        # the last questions: the first answers may be alike, if questions were asked until two answers differed
         questions = list(answers_alone)[-min(MOST_COMPARED, self._adapter.batch_limit) :]
         if len(questions) < 2:
             self._notes.append("one question is too few to see the order of several; they are sent one by one")

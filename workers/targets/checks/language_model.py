@@ -64,7 +64,7 @@ class ModelExamination(Examination):
         self, adapter: Adapter, asks: Sequence[Ask], calls: Calls, rng: np.random.Generator | None = None
     ) -> None:
         super().__init__(adapter, calls)
-        self._draws_texts = rng is not None  # before a rating, which the service must not recognise
+        self._draws_texts = rng is not None  # true before a rating: the service must not recognise the test
         self._sample_questions = SAMPLE_QUESTIONS if rng is None else worded_questions(rng)
         # `RUNGS`: questions that a model can be rated by; `AUTHORED`: requests to an author for texts and images
         self._asks_of_kind = {kind: [ask for ask in asks if isinstance(ask, kind)] for kind in (*RUNGS, *AUTHORED)}
@@ -140,7 +140,7 @@ class ModelExamination(Examination):
         return False
 
     async def _try_kind(self, kind: type[Ask]) -> tuple[Ask, Reply]:
-        """Ask questions of a kind until one is answered or fails as all would; return this question and its reply."""
+        """Ask questions of a kind until one is answered or fails as all would; return it (or the first) and a reply."""
         reply = Reply()
         questions = [*self._asks_of_kind[kind], *self._sample_questions[kind]]
         for ask in questions[:MOST_COMPARED]:

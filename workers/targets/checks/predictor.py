@@ -69,7 +69,7 @@ def _notes_on_vectors(vectors: Sequence[list[float]]) -> list[str]:
 
 
 def _notes_on_classes(classes: Sequence[Json]) -> list[str]:
-    """Raise `TargetUnfit` if only some answers have probabilities; return notes on the classes."""
+    """Raise `TargetUnfit` if only some answers of a classifier have probabilities; return notes on these."""
     scores = [answer["scores"] for answer in classes if answer["scores"] is not None]
     if scores and len(scores) < len(classes):
         raise TargetUnfit(
@@ -147,7 +147,7 @@ class PredictorExamination(Examination):
         )
 
     async def _answers_one_by_one(self) -> dict[Prediction, Any]:
-        """Ask questions, each in its own call, until there are enough answers that are not all alike; return them."""
+        """Ask questions one by one until there are enough answers, not all alike if a call can hold several."""
         answers: dict[Prediction, Any] = {}
         failures: list[Failure] = []
         for question in self._questions:

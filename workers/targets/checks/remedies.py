@@ -232,7 +232,7 @@ def _not_json_remedy(case: _Case) -> Remedy:
 
 
 def _wrong_shape_remedy(case: _Case) -> Remedy:
-    """Choose the remedy of an answer without the expected value; suggest settings that would read it."""
+    """Choose the remedy of an answer without the wanted value: by phrases of the failure's message, or by the body."""
     message, named_settings = case.failure.message, _NAMED_SETTING.findall(case.failure.message)
     if named_settings:
         return case.remedy("named-setting", settings=" or ".join(dict.fromkeys(named_settings)))

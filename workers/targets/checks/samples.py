@@ -50,7 +50,7 @@ def samples_for(target: Target, asks: Sequence[Ask] = ()) -> Samples:
     if samples := target.settings.get("samples"):
         contents = (sample if isinstance(sample, str) else tuple(sample.items()) for sample in samples)
         return Samples(tuple(map(question_type, contents)))
-    if compares(target.settings):  # a question is two documents
+    if compares(target.settings):  # a question is two documents (`ours`: built in)
         pairs = pairwise(SENTENCES)
         return Samples(tuple(question_type(((FIRST, first), (SECOND, second))) for first, second in pairs), ours=True)
     texts = WORDS if target.kind is Kind.EMBEDDER else SENTENCES

@@ -150,7 +150,7 @@ class TranslatorExamination(Examination):
         """Translate a text of many sentences; return the text's length if the service refuses it, else ``None``.
 
         Raise `TargetUnfit` if the translation's end is missing. `translation` is that of the first sentence, with which
-        the long text ends: the long text gets the same answer only if all texts do.
+        the long text ends. If it is the answer to the long text too, all texts get it, and the text was not cut.
         """
         sentences = [*self._sentences[1:], self._sentences[0]]
         text = " ".join(sentence_text for _, sentence_text in sentences)
@@ -198,8 +198,5 @@ def sentences_in(source: str, count: int, rng: np.random.Generator | None = None
 
 
 def numbers_in(answer: object) -> set[int]:
-    """Return the numbers of up to four digits in an answer; `int` reads the decimal digits of every script.
-
-    The sentences have no longer numbers, and `int` refuses very long ones.
-    """
+    """Return the numbers in an answer, in any script, of up to four digits: the sentences sent have no longer ones."""
     return {int(digits) for digits in _NUMBER.findall(str(answer)) if len(digits) <= 4}

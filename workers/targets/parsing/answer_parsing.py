@@ -61,10 +61,7 @@ class ModelFault(Misread):
 
 
 def reply_of(parse: Callable[[], Any], origin: str, answer: object = None) -> Reply:
-    """Return the result of `parse` as a reply; turn a `Misread` into a failure with its code.
-
-    If the `answer` is a refusal in words, the failure's code is ``declined``.
-    """
+    """Return the result of `parse` as a reply; a `Misread` becomes a failure, ``declined`` if `answer` refuses."""
     try:
         return Reply(parse())
     except Misread as misread:
@@ -99,10 +96,7 @@ def float_or_infinity(value: float) -> float:
 
 
 def number_of(answer: object, form: NumberForm | None = None) -> float:
-    """Parse a finite number, or a list with one number; raise `Misread` for anything else.
-
-    A text is read in the declared `form`; without one, only if it is a plain number such as "35.7".
-    """
+    """Parse a finite number, a list with one, or a text in `form` (default: plain, as "35.7"); else raise `Misread`."""
     answer = only_member(answer)
     return finite_number(_number_in(answer, form) if isinstance(answer, str) else answer, "number")
 
@@ -230,7 +224,7 @@ def _scores_of(answer: Any, labels: Sequence[str]) -> JsonObject:
 
 
 def _label_of(answer: object, labels: Sequence[str]) -> str:
-    """Parse a label: a text, a number, a truth value, or the index of a label."""
+    """Parse a label: a text, a number, a truth value, or the index of a label. Labels such as "1" have a value."""
     if isinstance(answer, str):
         return _declared_spelling(answer, labels)
     if not isinstance(answer, bool | int | float) or math.isinf(float_or_infinity(answer)):
@@ -270,7 +264,7 @@ def _value_of(label: str) -> bool | float | None:
 
 
 def _declared_spelling(label: str, labels: Sequence[str]) -> str:
-    """Return the declared spelling of a label; the label itself if it matches no declared label."""
+    """Return the declared label that equals a label, but for case and blanks, or in value (1, true); else the label."""
     if label in labels or not labels:
         return label
     equal_labels = [declared for declared in labels if label_key(declared) == label_key(label)]

@@ -96,7 +96,7 @@ def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
     for normalise in (str, _without_blanks):  # verbatim, then without spaces
         if (span := _span_of_spelling(tokens, prompt, normalise)) is not None:
             start, end = span
-            # all tokens of such an echo are the prompt's, so blank ones at the end are part of it
+            # in an echo without an answer, all tokens are the prompt's, also blank ones at the end
             only_blanks_follow = echo.prompt_only and not _without_blanks("".join(tokens[end:]))
             return start, len(tokens) if only_blanks_follow else end
     if (token_count := _count_by_offsets(echo, prompt)) is not None:
@@ -123,7 +123,7 @@ def _span_of_spelling(tokens: Sequence[str], prompt: str, normalise: Callable[[s
 
 
 def _count_by_offsets(echo: Echo, prompt: str) -> int | None:
-    """Count the tokens that begin within the prompt; ``None`` without valid offsets, or for tokens unlike the text."""
+    """Count the tokens whose offset is within the prompt; ``None`` without valid offsets, or if they spell another."""
     offsets, text = echo.offsets, echo.text
     if not isinstance(offsets, list) or not isinstance(text, str) or not text.startswith(prompt):
         return None
@@ -133,17 +133,17 @@ def _count_by_offsets(echo: Echo, prompt: str) -> int | None:
         return None
     token_count = sum(1 for offset in offsets if int(offset) < len(prompt))
     bounds = [*offsets, len(text)][: token_count + 1]  # a token ends where the next one starts
-    slices = [_ascii_characters(text[start:end]) for start, end in pairwise(bounds)]
+    expected_tokens = [_ascii_characters(text[start:end]) for start, end in pairwise(bounds)]
     tokens = [_ascii_characters(str(token)) for token in echo.tokens[:token_count]]
     # a start-of-text token is no part of the text, so the token after it has the same offset
-    extra_count = next((count for count in range(MAX_EXTRA + 1) if count == token_count or slices[count]), MAX_EXTRA)
-    pairs = list(zip(slices[extra_count:], tokens[extra_count:], strict=True))
-    equal_texts = [expected for expected, token in pairs if expected == token]
+    extra_count = next((n for n in range(MAX_EXTRA + 1) if n == token_count or expected_tokens[n]), MAX_EXTRA)
+    pairs = list(zip(expected_tokens[extra_count:], tokens[extra_count:], strict=True))
+    equal_tokens = [token for expected, token in pairs if expected == token]
     differing_tokens = [token for expected, token in pairs if expected not in ("", token)]  # "": no ASCII
     if not all(token.startswith(BYTES_PREFIX) for token in differing_tokens):  # bytes of a part of a character
         return None
     # enough of the prompt must be spelt by tokens that could be compared
-    return token_count if len("".join(equal_texts)) >= ENOUGH_ASCII * len(_ascii_characters(prompt)) else None
+    return token_count if len("".join(equal_tokens)) >= ENOUGH_ASCII * len(_ascii_characters(prompt)) else None
 
 
 def _without_blanks(text: str) -> str:

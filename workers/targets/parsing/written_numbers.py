@@ -90,7 +90,7 @@ def units_in(text: str) -> Units:
 def keeps_units(text: str, settled_units: Units) -> bool:
     """Return whether a text has the `settled_units` of earlier texts; if so, add its units of other kinds to them."""
     units = units_in(normalise_answer(text))
-    fits = units.items() <= (units | settled_units).items()
+    fits = units.items() <= (units | settled_units).items()  # no kind of unit has another unit than before
     settled_units |= units if fits else {}
     return fits
 

@@ -68,9 +68,9 @@ class Preset:
         for setting in fields(base):
             type_of_setting: Any = types[setting.name]
             described_type = Annotated[type_of_setting, Field(description=properties[setting.name]["description"])]
-            filled = setting.name in self.settings or all(setting.name in by_kind for by_kind in self.by_kind.values())
+            is_filled = setting.name in self.settings or all(setting.name in own for own in self.by_kind.values())
             # a schema shows no value of a factory, so this hides the base's default, which the preset replaces
-            factory = list if filled else setting.default_factory
+            factory = list if is_filled else setting.default_factory
             default = field(default_factory=factory) if factory is not MISSING else field(default=setting.default)
             members.setdefault(setting.name, (described_type, default))  # a parameter of this name takes precedence
         member_list = [(name, *type_and_default) for name, type_and_default in members.items()]

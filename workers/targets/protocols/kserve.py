@@ -81,7 +81,7 @@ class Kserve(HttpPredictor[KserveSettings]):
     def group_key(self, ask: Ask) -> Hashable:
         """Return a key that holds the datatypes of the cells, since the tensor of a column has one datatype."""
         content = ask.given if isinstance(ask, Classify | Regress) else ""
-        if isinstance(content, str) or self.settings.layout == "matrix":
+        if isinstance(content, str) or self.settings.layout == "matrix":  # one tensor for all cells
             return super().group_key(ask)
         return (super().group_key(ask), tuple(type(cell) for _, cell in content))
 
@@ -153,11 +153,7 @@ class Kserve(HttpPredictor[KserveSettings]):
 
 
 def read_tensor(output: object, question_count: int) -> Tensor:
-    """Split an output into one row for each question.
-
-    Raise `Misread` if the first axis differs from the number of questions, or if the data are missing or do not fill
-    the shape.
-    """
+    """Split an output into one row for each question; raise `Misread` if its shape or its data do not fit that."""
     dig(output, "name")  # raises if it is missing
     datatype = dig(output, "datatype")
     shape = as_list(dig(output, "shape"))  # at most 8 axes, because `flatten` takes a pass for each

@@ -257,13 +257,14 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             refuse_events(response)
             return [response.text.strip()]
         bodies = events_of(response) if settings.response == "events" else [json_of(response)]
-        expression = Expression(settings.ended) if settings.ended else None
+        why_ended = Expression(settings.ended) if settings.ended else None
         # a batch of one question may have its reason in a list
-        end_reasons = [only_member(evaluate(expression, body, origin, "ended")) for body in bodies if expression]
+        end_reasons = [only_member(evaluate(why_ended, body, origin, "ended")) for body in bodies if why_ended]
         if settings.ended and (reply := self._unfinished_failure(end_reasons, asks, origin)):
             return [reply] * len(asks)
         outputs = [evaluate(self._output, body, origin) for body in bodies]
         texts = [output for output in outputs if isinstance(output, str)]
+        # of a stream, the joined texts of its events; ``None`` if there are none
         answer = outputs[0] if settings.response == "json" else "".join(texts) if texts else None
         is_cut = isinstance(asks[0], Choose) and any(reason in settings.ended_cut for reason in end_reasons)
         if answer is None and not is_cut:

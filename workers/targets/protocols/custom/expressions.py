@@ -65,10 +65,7 @@ class Expression:
             raise SpecificationError(f"{field} may hold one list [a, b] or one object {{a: b}}, not several", field)
 
     def search(self, value: object) -> Any:
-        """Evaluate the expression on parsed JSON.
-
-        Raise `ExpressionTooLong` after `MAX_STEPS` steps, one of `EVALUATION_ERRORS` if the expression does not fit.
-        """
+        """Evaluate the expression on parsed JSON; raise `ExpressionTooLong`, or `EVALUATION_ERRORS` if it is unfit."""
         return _StepLimitedInterpreter().visit(dict(self._tree), value)
 
 

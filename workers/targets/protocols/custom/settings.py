@@ -169,30 +169,31 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
     def check_kind(self, kind: Kind) -> None:
         """Raise a `SpecificationError` for placeholders and settings that do not fit this kind of service."""
         super().check_kind(kind)
-        rated_kind = kind
-        kind = kind if self.decision is None else Kind.LANGUAGE_MODEL  # the model that decides is called
+        called_kind = kind if self.decision is None else Kind.LANGUAGE_MODEL  # a language model decides
         used_names = placeholders([self.path, dict(self.query), dict(self.headers), self.body])
-        misplaced_names = used_names & (set(LANGUAGE_NAMES) if kind is not Kind.TRANSLATOR else set())
-        misplaced_names |= used_names & (set(DOCUMENT_NAMES) if kind is not Kind.CLASSIFIER else set())
-        misplaced_names |= used_names & (set(MODEL_NAMES) if kind is not Kind.LANGUAGE_MODEL else set())
-        if kind in {Kind.TRANSLATOR, Kind.EMBEDDER, Kind.LANGUAGE_MODEL}:
+        misplaced_names = used_names & (set(LANGUAGE_NAMES) if called_kind is not Kind.TRANSLATOR else set())
+        misplaced_names |= used_names & (set(DOCUMENT_NAMES) if called_kind is not Kind.CLASSIFIER else set())
+        misplaced_names |= used_names & (set(MODEL_NAMES) if called_kind is not Kind.LANGUAGE_MODEL else set())
+        if called_kind in {Kind.TRANSLATOR, Kind.EMBEDDER, Kind.LANGUAGE_MODEL}:
             misplaced_names |= used_names & {"row", "rows"}
-        if kind is Kind.IMAGE_CLASSIFIER:
+        if called_kind is Kind.IMAGE_CLASSIFIER:
             misplaced_names |= used_names & {"text", "texts", "row", "rows"}
         else:
             misplaced_names |= used_names & set(IMAGE_NAMES)
         if misplaced_names:
-            raise SpecificationError(f"{{{min(misplaced_names)}}} cannot be filled in for a {kind}", "settings.body")
-        if self.scale is not None and kind not in {Kind.CLASSIFIER, Kind.REGRESSOR}:
-            raise SpecificationError(f"a {kind} returns no numbers to scale", "settings.scale")
-        if self.number in FORMS and rated_kind is not Kind.REGRESSOR:
+            raise SpecificationError(
+                f"{{{min(misplaced_names)}}} cannot be filled in for a {called_kind}", "settings.body"
+            )
+        if self.scale is not None and called_kind not in {Kind.CLASSIFIER, Kind.REGRESSOR}:
+            raise SpecificationError(f"a {called_kind} returns no numbers to scale", "settings.scale")
+        if self.number in FORMS and kind is not Kind.REGRESSOR:
             message = f'{self.number} is for regressors; a classifier\'s numbers are read with "probability"'
             raise SpecificationError(message, "settings.number")
-        if self.number == "probability" and (kind is not Kind.CLASSIFIER or len(self.labels) != 2):
+        if self.number == "probability" and (called_kind is not Kind.CLASSIFIER or len(self.labels) != 2):
             raise SpecificationError("a number is a probability only with two labels: name them", "settings.labels")
-        if kind is Kind.IMAGE_CLASSIFIER and self.batch == "array":
+        if called_kind is Kind.IMAGE_CLASSIFIER and self.batch == "array":
             raise SpecificationError("a call carries one image: set batch to none", "settings.batch")
-        if kind is Kind.IMAGE_CLASSIFIER and "image_b64" not in used_names:
+        if called_kind is Kind.IMAGE_CLASSIFIER and "image_b64" not in used_names:
             raise SpecificationError("{image_b64} is missing, so that no image would be sent", "settings.body")
 
     @property
@@ -212,6 +213,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
 
     def _check_placeholders(self) -> None:
         """Validate the path, the placeholders of each part, the call's size and the body; the question must be sent."""
+        # a batch is sent as lists of questions, unless a part of the body is repeated for each question
         text_name, row_name = ("texts", "rows") if self.batch == "array" and not self.repeats_item else ("text", "row")
         if self.path and (not self.path.startswith("/") or not schemes.VISIBLE.fullmatch(self.path)):
             raise SpecificationError("path must begin with a slash and hold visible ASCII characters", "path")

@@ -130,7 +130,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         self.batch_limit: int = getattr(settings, "batch_maximum", 1)
         self._question_types = cast("tuple[type[A], ...]", QUESTIONS[target.kind])
         self._credentials, self._egress = None, egress
-        self._settled_units: dict[str, str] = {}  # units of numbers, by kind; an examination's copies share them
+        self._settled_units: dict[str, str] = {}  # units of all answers, such as time: days; shared by copies
         if (secret := target.secret) is not None:
             self._credentials = Credentials(self._auth(), secret, target.base_url, egress, target.limits.timeout_s)
             self._egress = self._credentials.egress
@@ -195,18 +195,19 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
     def _reply_without_keys(self, answer: object, ask: A, origin: str) -> Reply:
         """Validate an answer; mask the secret in a failure's message; refuse an answer that contains the secret."""
         reply = answer if isinstance(answer, Reply) else self._validate_answer(answer, ask, origin)
-        text = only_member(answer) if reply.ok and isinstance(ask, Regress) else None
-        if isinstance(text, str) and not keeps_units(text, self._settled_units):
-            fault = f"returned {quoted(text)} in another unit than its first answers; send one unit, or JSON numbers"
+        number_text = only_member(answer) if reply.ok and isinstance(ask, Regress) else None
+        if isinstance(number_text, str) and not keeps_units(number_text, self._settled_units):
+            advice = "send one unit, or JSON numbers"
+            fault = f"returned {quoted(number_text)} in another unit than its first answers; {advice}"
             reply = Misread(fault).reply(origin)
         if self._credentials is None:
             return reply
         if reply.failure is not None:  # messages quote what came
             message = Quoter(*self._credentials.sent_secrets).masked(reply.failure.message)
             reply = Reply(failure=Failure(reply.failure.code, message))
-        text = _text_in(reply.value)
+        reply_text = _text_in(reply.value)
         # answers are published as evidence, so they must not contain the secret
-        if any(spelling in text for spelling in _searched_spellings(self._credentials.sent_secrets)):
+        if any(spelling in reply_text for spelling in _searched_spellings(self._credentials.sent_secrets)):
             message = f"{origin} returned the key it was sent; is it an echo service?"
             return Reply(failure=Failure("wrong-shape", message))
         return reply
@@ -238,7 +239,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         return await self._call(await self._credentials.authenticate(unsigned_request))
 
     async def _call(self, request: OutgoingRequest) -> Response:
-        """Send an authenticated request through the guard."""
+        """Send an authenticated request through the guarded client, which refuses forbidden addresses."""
         return await self._egress.send(
             request.method,
             request.url,
@@ -246,7 +247,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
             content=request.content,
             timeout_s=self.target.limits.timeout_s,
             retriable=self.retriable,
-            room=self.room,
+            room=self.room,  # maximum bytes of the answer, if above the usual cap
             secrets=() if self._credentials is None else self._credentials.sent_secrets,
         )
 
@@ -272,7 +273,7 @@ def _searched_spellings(secrets: Sequence[str]) -> frozenset[str]:
 
 
 def endpoint(base_url: str, path: str) -> str:
-    """Join a base URL and a path; if the URL ends with the beginning of the path, that part is not repeated."""
+    """Join a base URL and a path; if the URL ends with the first steps of the path, these are not repeated."""
     base, (path_alone, question_mark, query) = base_url.rstrip("/"), path.partition("?")
     path_steps = path_alone.strip("/").split("/")
     for shared_count in range(len(path_steps), 0, -1):

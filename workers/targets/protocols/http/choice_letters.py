@@ -150,6 +150,7 @@ def letter_in(answer: str, options: Sequence[str]) -> int | None:
     text = re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)", "", text)  # Markdown
     if is_plain and (option_index := _repeated_option(text, options)) is not None:
         return option_index
+    # the model's own words, with "…" for those of options; and the options with a negation whose words it repeats
     text_outside, negating_options = _without_negating_options(_without_options(text, options), options)
     if refuses_in_words(text_outside):
         return None
@@ -177,12 +178,13 @@ def _letters_on_own_line(text: str, options: Sequence[str]) -> set[int] | None:
         return None
     letters = {match[0] for match in _SINGLE_CAPITAL.finditer(text) if not _is_article(text, match)}
     is_withdrawn = bool(_CORRECTION.search(text) or (len(letters) == 1 and _REJECTION.search(text)))
-    verdicts = [line for line in lines if len(line.split()) <= MAX_VERDICT_WORDS]
-    is_denied = any(negates(verdict) or _ODD_SIGNS.search(verdict) for verdict in verdicts)
+    short_lines = [line for line in lines if len(line.split()) <= MAX_VERDICT_WORDS]  # such as "False!"
+    is_denied = any(negates(line) or _ODD_SIGNS.search(line) for line in short_lines)
     last_lines = zip(lines[-MOST_LINES:], letter_indices[-MOST_LINES:], strict=True)
     # "A. She is a nurse." repeats the question; a short line may lack a word, as "first" does for "first sentence"
     claims = {line for line, index in last_lines if index is None and not _LEADING_LETTER.match(line)}
-    claims |= {form.format(_words_of(line)) for line in claims & {*verdicts} for form in ("Option {}", "{} sentence")}
+    short_claims = [_words_of(line) for line in claims.intersection(short_lines)]
+    claims |= {form.format(words) for words in short_claims for form in ("Option {}", "{} sentence")}
     other_choices = {letter_in(claim, options) for claim in claims} - {None}
     indices = {index for index in letter_indices if index is not None}
     return set() if is_withdrawn or is_denied or (other_choices and indices.isdisjoint(other_choices)) else indices
@@ -198,16 +200,20 @@ def _letter_of_line(line: str, count: int) -> int | None:
 
 def _is_denial(text: str) -> bool:
     """Return whether a text (… for words of options) denies its option; in a long reason, only a retraction counts."""
-    lead = _LEADING_LETTER.match(text)
-    verdict = text[lead.end() :] if lead else text
+    letter = _LEADING_LETTER.match(text)
+    remark = text[letter.end() :] if letter else text  # on the option
+    # such as "A. … because no other person is named", where "no" denies nothing
     has_reason = (
-        lead is not None and len(verdict.split()) > MAX_VERDICT_WORDS and re.match(r"(?i)[^\w…]*(?:it\s+)?…", verdict)
+        letter is not None and len(remark.split()) > MAX_VERDICT_WORDS and re.match(r"(?i)[^\w…]*(?:it\s+)?…", remark)
     )
-    return (compiled("choice", "retracted") if has_reason else _NEGATION).search(verdict) is not None
+    return (compiled("choice", "retracted") if has_reason else _NEGATION).search(remark) is not None
 
 
 def _is_affirmed(text: str, text_outside: str, options: Sequence[str], index: int) -> bool:
-    """Return whether a text chooses the only option that it names (`index`), rather than reject or only mention it."""
+    """Return whether a text chooses the only option that it names (`index`), rather than reject or only mention it.
+
+    `text_outside` is the text with "…" in place of the words of options.
+    """
     if negates(options[index]) and re.match(rf"\W*{re.escape(options[index])}\s*[,.;:!]", text, re.IGNORECASE):
         return True  # "No, she lacks experience."
     ordinals = "|".join(_ORDINALS[index::2]) if index < 2 else "(?!)"  # "first", "former"; (?!) matches nothing

@@ -58,8 +58,9 @@ class Decider(Adapter):
     def __init__(self, target: Target, decision: Decision, model_adapter: HttpAdapter[Any, Any]) -> None:
         self.target, self.decision, self.batch_limit = target, decision, 1
         self._sends_system = model_adapter.sends_system
-        systems = decision.systems if self._sends_system else ("",) * len(decision.systems)  # else put in the prompt
-        self._models = [_with_system(model_adapter, decision, system) for system in systems]
+        # a model without system prompts gets their texts at the beginning of the prompt
+        system_prompts = decision.systems if self._sends_system else ("",) * len(decision.systems)
+        self._models = [_with_system(model_adapter, decision, system) for system in system_prompts]
         number_setting = getattr(model_adapter.settings, "number", None)  # a form of numbers, or "label", which is none
         self._number_form = number_setting if number_setting in FORMS else None
         self._settled_units = units_in(decision.prompt)  # by kind, such as time; shared by the copies
@@ -91,7 +92,7 @@ class Decider(Adapter):
         return reply
 
     async def _ask_every_system(self, question: str, reading: Reading, key: str | None) -> Reply:
-        """Ask with every system prompt; return a number, or scores by label (and prompt number, if there are more)."""
+        """Ask with each system prompt; return a number, or scores by label (and by prompt, if there are several)."""
         scores: dict[str, float] = {}
         for index, model in enumerate(self._models):
             system = "" if self._sends_system else self.decision.systems[index]  # not repeated in the prompt
@@ -141,10 +142,7 @@ class Decider(Adapter):
 
     # -------------------------------------------------------------------- reading
     def _read_probabilities(self, output: ModelOutput) -> JsonObject:
-        """Return the probabilities of the labels if the text is one of the labels.
-
-        Raise `Misread` without probabilities: scores of 0 and 1 would not be comparable with probabilities.
-        """
+        """Return the probabilities of the labels if the text is a label; raise `Misread` for others, or without any."""
         if label_in(output.text, self.decision.labels) is None:
             return self._read_label(output)  # raises `Misread`, because the text is no label
         probabilities = label_probabilities(output.answer_tokens, self.decision.labels)
@@ -198,14 +196,14 @@ def _describe_call(
         token_list = ", ".join(f"{token!r} {math.exp(logprob):.2f}" for token, logprob in outputs[0].answer_tokens)
         answer += f" (first tokens: {token_list})"
     if reply.failure is not None:
-        reading_text = ""
+        parsed_answer = ""
         answer = answer or reply.failure.message
     elif isinstance(reply.value, dict):
-        reading_text = ", ".join(f"{label} {score:.2f}" for label, score in reply.value.items())
+        parsed_answer = ", ".join(f"{label} {score:.2f}" for label, score in reply.value.items())
     else:
-        reading_text = f"{reply.value:g}"
+        parsed_answer = f"{reply.value:g}"
     prompt = "\n\n".join(filter(None, (system, choice_letters.letter_prompt(ask))))
-    return DecisionCall(reading, prompt[:MOST_SHOWN], answer[:MOST_SHOWN], reading_text)
+    return DecisionCall(reading, prompt[:MOST_SHOWN], answer[:MOST_SHOWN], parsed_answer)
 
 
 def _unreadable_answer(output: ModelOutput, expected: str, labels: Sequence[str] = ()) -> ModelFault:

@@ -53,7 +53,7 @@ class Decision(Strict):
     def __post_init__(self) -> None:
         if self.name is not None:
             decision = shipped_decision(self.name, "decision.name", self.language)
-            has_own_answers = bool(self.labels) or self.range is not None  # then neither has a default
+            has_own_answers = bool(self.labels) or self.range is not None  # then the shipped ones are both dropped
             filled_fields = {
                 "system": self.system or decision.system,
                 "prompt": self.prompt or decision.prompt,

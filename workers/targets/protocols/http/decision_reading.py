@@ -88,8 +88,9 @@ def label_in(answer: str, labels: Sequence[str]) -> str | None:
     if text.endswith("?") or compiled("any", "struck").search(text):  # struck: crossed out
         return None
     leading_labels = _leading_labels(text, labels)
-    is_crossed = compiled("any", "crosses").search(text.split("\n")[0 if leading_labels else -1])  # where a label is
-    crossed_out = {label for label in labels if is_crossed and not _is_negative(label)}  # "❌ no" is still "no"
+    line_of_label = text.split("\n")[0 if leading_labels else -1]
+    has_cross = compiled("any", "crosses").search(line_of_label)  # a sign such as "❌"
+    crossed_out = {label for label in labels if has_cross and not _is_negative(label)}  # "❌ no" is still "no"
     if len(leading_labels) == 1:
         label, text_after = leading_labels[0]
         return label if label not in crossed_out and _is_upheld(label, text_after, labels) else None
@@ -256,16 +257,16 @@ def label_probabilities(tokens: Likelihoods, labels: Sequence[str]) -> dict[str,
     are more probable than `MOST_UNCLEAR`: without them, some labels would seem too probable. ``None`` if a label has
     neither letters nor digits, because tokens of marks may begin any answer.
     """
-    keys = {label: _token_key(label) for label in labels}
-    if not all(keys.values()):
+    label_keys = {label: _token_key(label) for label in labels}  # letters and digits only, without case
+    if not all(label_keys.values()):
         return None
     probabilities = dict.fromkeys(labels, 0.0)
     unclear_probability = 0.0
     for token, log_probability in tokens:
         # tokenisers write a space as one of these characters
         token_key = _token_key(token.replace("▁", " ").replace("Ġ", " "))
-        fitting_labels = [label for label, key in keys.items() if token_key and key.startswith(token_key)]
-        if len(fitting_labels) == 1 and (len(token_key) >= LEAST_PREFIX or token_key == keys[fitting_labels[0]]):
+        fitting_labels = [label for label, key in label_keys.items() if token_key and key.startswith(token_key)]
+        if len(fitting_labels) == 1 and (len(token_key) >= LEAST_PREFIX or token_key == label_keys[fitting_labels[0]]):
             probabilities[fitting_labels[0]] += math.exp(log_probability)
         elif fitting_labels:
             unclear_probability += math.exp(log_probability)

@@ -51,10 +51,7 @@ def accept_prediction(
 
 
 def json_of(response: Response) -> Any:
-    """Parse a body as JSON that may hold NaN and infinity; such a value fails only its own question.
-
-    Raises `CallFailed` as `Response.json` does.
-    """
+    """Parse JSON that may hold NaN and infinity (they fail only their own question); raise as `Response.json` does."""
     try:
         return json.loads(response.body)
     except (ValueError, RecursionError):

@@ -16,15 +16,15 @@ from workers.targets.protocols.http.adapter import HttpAdapter, Request, as_list
 from workers.targets.settings import TranslatorSettings
 
 
-def _has_three_letters(code: str) -> bool:
-    """Whether a code is a known three-letter code; langcodes would replace ``hbs`` with ``sr``, one of its parts."""
+def _has_no_short_code(code: str) -> bool:
+    """Whether a code is that of a language without a code of two letters, such as ``hbs``, which langcodes replaces."""
     return len(code) == 3 and code.lower() in languages()
 
 
 @lru_cache(maxsize=1024)
 def three_letters(code: str) -> str:
     """Return the ISO 639-3 code of a language (``"es"`` -> ``"spa"``); an unknown code is returned unchanged."""
-    if _has_three_letters(code):
+    if _has_no_short_code(code):
         return code.lower()
     from langcodes import Language  # imported here, because its tables would add 0.1 s to every start
     from langcodes.tag_parser import LanguageTagError
@@ -44,7 +44,7 @@ def name_with_code(code: str) -> str:
 @lru_cache(maxsize=4096)
 def standard_tag(code: str) -> str:
     """Return the standard tag of a language (``"eng"`` -> ``"en"``, ``"ZH_HANS"`` -> ``"zh-Hans"``)."""
-    if _has_three_letters(code):
+    if _has_no_short_code(code):
         return code.lower()
     from langcodes import Language
     from langcodes.tag_parser import LanguageTagError

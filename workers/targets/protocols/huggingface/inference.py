@@ -94,10 +94,10 @@ class HfInferenceSettings(PredictorSettings, LanguageModelSettings):
     def check_kind(self, kind: Kind) -> None:
         """Raise a `SpecificationError` for a task of another kind of service."""
         super().check_kind(kind)
-        kind = kind if self.decision is None else Kind.LANGUAGE_MODEL  # the model that decides is called
-        if kind in TASKS and self.task not in TASKS[kind]:
-            tasks = " or ".join(TASKS[kind])
-            raise SpecificationError(f"task is {self.task}; a target of kind {kind} needs {tasks}", "settings.task")
+        called_kind = kind if self.decision is None else Kind.LANGUAGE_MODEL  # a language model decides
+        if called_kind in TASKS and self.task not in TASKS[called_kind]:
+            needs = f"a target of kind {called_kind} needs {' or '.join(TASKS[called_kind])}"
+            raise SpecificationError(f"task is {self.task}; {needs}", "settings.task")
 
 
 class HfInference(HttpPredictor[HfInferenceSettings]):

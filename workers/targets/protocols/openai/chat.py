@@ -151,7 +151,7 @@ def choice_parameters(settings: OpenAIChatSettings) -> JsonObject:
 
 
 def output_in(response: Response) -> ModelOutput:
-    """Parse the output of a chat model, or raise `Misread`."""
+    """Parse the output of a chat model (text, thoughts, a refusal or a call of a tool), or raise `Misread`."""
     choice = dig(json_of(response), "choices", 0)
     message = dig(choice, "message")
     may_lack_text = isinstance(message, dict) and any(message.get(name) for name in MEMBERS_WITHOUT_TEXT)
