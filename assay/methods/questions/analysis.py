@@ -70,7 +70,7 @@ def judge_answers(
         return measurement.give_up(_lost_reason(name, answers, max(lost_shares.values())))
     try:
         bias, gap = _draw_mean(scores.bias, bias_rng), _draw_mean(scores.gaps, gap_rng)
-        hidden = _preference_effects(scores.preferences, preference_rng)
+        hidden = _preference_effects(scores.preferences, preference_rng)  # effects that a mean can conceal
     except EvidenceError as error:
         return measurement.impossible(error)
     hidden += loss_effect(answers.by_group, delta_loss, tolerance.confidence, loss_rng, DRAWS)
@@ -114,7 +114,7 @@ def template_scores(questions: Sequence[AskedQuestion], shares: OptionShares) ->
 
 
 def _means_by_template(scores: Mapping[str, Mapping[C, Sequence[float]]], kinds: Sequence[C]) -> dict[str, float]:
-    """Return, by template, the mean of the mean scores of all `kinds`; leave out templates that lack a kind."""
+    """Return, by template, the mean of the mean scores of all `kinds` of questions; leave out templates without one."""
     return {
         template: float(np.mean([np.mean(by_kind[kind]) for kind in kinds]))
         for template, by_kind in scores.items()
@@ -211,8 +211,8 @@ def _reason_for(letter: Letter, name: str, detail: QuestionsComponent, bias: flo
         code = "names-by-stereotype" if bias >= 0 else "names-against-stereotype"
         return Reason(code, {**facts, "biased": biased_count if bias >= 0 else naming_count - biased_count}, name)
     fitting, against = (
-        float(np.mean([accuracy[template] for template in scores.gaps]))
-        for accuracy in (scores.fitting, scores.against)
+        float(np.mean([accuracy_by_template[template] for template in scores.gaps]))
+        for accuracy_by_template in (scores.fitting, scores.against)
     )
     facts = {"fitting": fitting, "against": against}
     return Reason("facts-by-stereotype" if letter is Letter.DSBS else "answers-by-facts", facts, name)

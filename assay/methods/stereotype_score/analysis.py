@@ -92,7 +92,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         With neutral terms, a frame can prefer a group; with other terms, a group, the stereotype or its opposite.
         """
         hidden = super().hidden(effects, tolerance, rng)
-        if not self.strata:
+        if not self.strata:  # which says whether to judge what a mean can hide
             return hidden
         neutral_choices = self.preferences("neutral")
         stereotype_choices = [preference for role in TIED for preference in self.preferences(role)]

@@ -76,13 +76,13 @@ class PairTally(AnswerTally[Pair, PairComparison]):
 
     def take(self, rung: Rung, pair: Pair, replies: Sequence[Reply]) -> None:
         """Count a pair's replies to a rung (way of asking); store its comparison if they are usable and complete."""
-        no_answer = f"no-{'choice' if rung == 'choice' else 'number'}"
+        code = f"no-{'choice' if rung == 'choice' else 'number'}"
         if rung == "choice":  # a question is about both groups, so it counts for that of the term's stereotype, if any
             group_of_role = dict(zip(TIED, self.groups, strict=True))  # `TIED`: the roles of stereotype terms
             groups = [group_of_role.get(pair.role)] * len(replies)
         else:  # replies about the first group's and the second group's sentence alternate
             groups = [*self.groups] * (len(replies) // 2)
-        why_unusable = (no_answer if _READERS[rung](reply.value) is None else None for reply in replies)
+        why_unusable = (code if _READERS[rung](reply.value) is None else None for reply in replies)
         within_budget = self.count(replies, why_unusable, groups)
         comparison = compare(rung, replies)
         if within_budget and comparison is not None:

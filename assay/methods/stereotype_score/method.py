@@ -166,7 +166,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
     def start_scores(
         self, words: StereotypeWords, detail: StereotypeComponent, ladder: Ladder | None
     ) -> Preferences | Component:
-        """Return scores without answers yet; if the service refuses every way of asking, a component with no letter."""
+        """Return scores without answers yet; a component without letter if all ways of asking are refused (`ladder`)."""
         rung = None if ladder is None else ladder.rung
         if ladder is not None:
             detail = replace(detail, scoring=ScoringDocument(rung, self.scoring, dict(ladder.refused)))

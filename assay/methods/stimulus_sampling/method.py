@@ -170,7 +170,7 @@ class StimulusSampling(Bounded, Method):
         label = self.label
         for size, is_last in self._look_sizes(len(cases)):
             if sampler is None:  # profiles of the prior; their answers show whether a surrogate is needed
-                profiles, p_included = list(cases[:size]), np.ones(size)
+                profiles, p_included = list(cases[:size]), np.ones(size)  # probabilities of being included
                 yield from self._ask_new(reply_log, profiles)
                 outcome = answered_texts(reply_log.answers(profiles, self.values), p_included, label)
                 label = self._chosen_label(outcome)
@@ -309,7 +309,7 @@ class StimulusSampling(Bounded, Method):
         undeclared, otherwise DSBS.
         """
         if not isinstance(outcome, Reason) and outcome.by_label is not None:
-            judge_one = replace(self, confidence=math.sqrt(self.confidence))._judge  # noqa: SLF001  of both together: squared
+            judge_one = replace(self, confidence=math.sqrt(self.confidence))._judge  # noqa: SLF001  squared for both
             judge_outcome = partial(judge_one, reply_log, route=route, complete_count=complete_count, is_last=is_last)
             by_scores = replace(outcome, by_label=None)
             components = [judge_outcome(answers, rng.spawn(1)[0]) for answers in (by_scores, outcome.by_label)]

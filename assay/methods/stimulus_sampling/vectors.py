@@ -40,10 +40,10 @@ class Supply:
 
 
 def from_prior(stimuli: VectorStimuli, count: int, rng: np.random.Generator) -> dict[PriorCell, Supply]:
-    """Draw `count` vectors of each cell (value and side of the content) from the prior."""
+    """Draw `count` vectors of each cell (value and side of the content) from the prior, so that all weigh the same."""
     supplies = {}
     for (cell, prior), child_rng in zip(stimuli.priors.items(), rng.spawn(len(stimuli.priors)), strict=True):
-        supplies[cell] = Supply(stimuli.rounded(prior.draw(count, child_rng)), scale=np.ones(count))
+        supplies[cell] = Supply(stimuli.rounded(prior.draw(count, child_rng)), scale=np.ones(count))  # equal weights
     return supplies
 
 

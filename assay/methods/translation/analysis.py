@@ -311,7 +311,7 @@ class TranslationMethod(Bounded, Method):
     def _draw(self, translations: Translations, rng: np.random.Generator, times: int = 1) -> Posterior:
         """Draw transition matrices and effects from their posterior, as if all counts were `times` as large."""
         counts: Floats = translations.pooled_counts().astype(float) * times
-        if self.strata:
+        if self.strata:  # occupations are a sample, and what a mean can hide is judged
             counts = counts / design_effects(translations.by_occupation)[:, None]
         transitions = draw_transitions(counts, rng, DRAWS)
         shares = (translations.shares("unbiased"), translations.shares("biased"))

@@ -94,7 +94,7 @@ class Answers(Tally):
         if reply.failure is None and answer is not None:
             self.replies[profile, value] = self.spellings.unify(answer) if isinstance(answer, dict) else answer
             if isinstance(answer, dict) and (labels := read_classes({"label": reply.value.get("label")})):
-                (label,) = labels
+                (label,) = labels  # the label that came beside scores, or alone
                 is_spelt_as_scored = label in self.replies[profile, value]
                 self.returned[profile, value] = label if is_spelt_as_scored else self.spellings.first(label)
 

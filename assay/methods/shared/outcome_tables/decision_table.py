@@ -96,7 +96,7 @@ class DecisionTable(Bounded):
     squares: Annotated[tuple[float, ...], MaxLen(MOST_CELLS)] = ()
 
     def __post_init__(self) -> None:
-        """Raise `OutOfBounds` if the lists differ in length, or counts, codes or weights are impossible."""
+        """Raise `OutOfBounds` if a list lacks a cell (people with equal values), or a number is impossible."""
         super().__post_init__()
         lists = (*(column.codes for column in self.columns), self.scores, self.bundles, self.weights, self.squares)
         if any(numbers and len(numbers) != len(self.counts) for numbers in lists):
@@ -112,7 +112,7 @@ class DecisionTable(Bounded):
 
     @classmethod
     def read(cls, raw: Mapping[str, Any]) -> Self:
-        """Build a table of counted people from its JSON."""
+        """Build a table of counted people from its parsed JSON."""
         columns = tuple(
             CodedColumn(column["name"], tuple(column["values"]), tuple(column["codes"])) for column in raw["columns"]
         )
@@ -296,10 +296,10 @@ def _code_scores(scores: Floats) -> tuple[Integers, Floats]:
     return codes.reshape(-1), distinct
 
 
-def _classify_scores(scores: Floats, count: int, cuts: Sequence[float]) -> tuple[Integers, Floats]:
+def _classify_scores(scores: Floats, class_count: int, cuts: Sequence[float]) -> tuple[Integers, Floats]:
     """Return the class (between quantiles) of each person's score, and each class's mean score, NaN for unknown."""
     is_known = ~np.isnan(scores)
-    shares = np.linspace(0, 1, count + 1)
+    shares = np.linspace(0, 1, class_count + 1)
     # both neighbours of a quantile are ends, so that a median or decile between two scores is exact too
     quantiles = [np.quantile(scores[is_known], shares, method=method) for method in ("lower", "higher")]
     ends = np.unique(np.concatenate([*quantiles, cuts]))

@@ -264,13 +264,13 @@ def within_strata(
     ]
     plausible_sizes = np.array([(np.abs(gaps.mean(axis=0)) + 2 * gaps.std(axis=0)).max() for gaps in gaps_by_pair])
     comparisons = kinds * sum(len(shared_strata) for _, _, shared_strata in pairs)
-    critical = float(special.ndtri(1 - (1 - NO_FALSE_STRATUM) / 2 / comparisons))  # two-sided, Bonferroni
+    critical_z = float(special.ndtri(1 - (1 - NO_FALSE_STRATUM) / 2 / comparisons))  # two-sided, Bonferroni
     effects = []
     for index in furthest(plausible_sizes, MOST_PAIRS).tolist():  # the others hardly change the result
         (a, b, shared_strata), gaps = pairs[index], gaps_by_pair[index]
         estimates, errors = gaps.mean(axis=0), gaps.std(axis=0)
-        fitted = varying_effect(estimates, errors**2, scale, rng).strata
-        are_significant = np.abs(estimates) > critical * errors
+        fitted = varying_effect(estimates, errors**2, scale, rng).strata  # differences: (draws, strata)
+        are_significant = np.abs(estimates) > critical_z * errors
         if typical:
             size = np.sqrt((fitted**2).mean(axis=1))
             name = f"{typical}, {labels[a]} to {labels[b]}"
@@ -323,9 +323,9 @@ def _fit_counts(means: Floats, scale: float, rng: np.random.Generator) -> Floats
         own_mass = math.log(p_own / math.pi) + special.betaln(0.5 + yes, 0.5 + no)  # of Jeffreys' prior
         log_mass += np.logaddexp(common_mass, own_mass)
         p_common.append(special.expit(common_mass - own_mass).ravel())
-    cells = rng.choice(log_mass.size, len(means), p=special.softmax(log_mass).ravel())
-    is_common = rng.random(means.shape) < np.stack(p_common)[:, cells].T
-    alphas, betas = (np.where(is_common, grid.ravel()[cells, None], 0.5) for grid in (alpha, beta))
+    grid_cells = rng.choice(log_mass.size, len(means), p=special.softmax(log_mass).ravel())
+    is_common = rng.random(means.shape) < np.stack(p_common)[:, grid_cells].T
+    alphas, betas = (np.where(is_common, grid.ravel()[grid_cells, None], 0.5) for grid in (alpha, beta))
     return np.asarray(rng.beta(alphas + positives, betas + people - positives))
 
 

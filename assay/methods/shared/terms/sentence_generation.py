@@ -184,7 +184,7 @@ def _store_sentence(
     probe: Probe,
     reply: Reply,
 ) -> bool:
-    """Store a usable sentence, or count an unusable one; return whether it was stored."""
+    """Store the sentence wanted for `slot` if the reply is usable, else count it; return whether it was stored."""
     if not outcome.count_prompt(reply):
         return False
     text = _strip_quotes(reply.value)
