@@ -193,11 +193,11 @@ class Tolerance:
     def weigh(self, evidence: Evidence, delta: float | None = None) -> Probabilities:
         """Compute the probability of each letter; a given `delta` replaces the declared tolerance."""
         limit = self.delta if delta is None else delta
-        content = self.further.get("content")
+        content_limit = self.further.get("content")
         if self.step_1 is None:
-            return letter_probabilities(evidence, limit, content)
+            return letter_probabilities(evidence, limit, content_limit)
         step_1_limit = self.step_1 * limit / self.delta  # another `delta` changes both limits in proportion
-        return letter_probabilities(evidence, step_1_limit, content, step_2=limit)
+        return letter_probabilities(evidence, step_1_limit, content_limit, step_2=limit)
 
     @property
     def of_step_1(self) -> float:
@@ -310,7 +310,7 @@ class Measurement(Generic[D]):
         )
 
     def _hidden_reasons(self, letter: Letter, evidence: Evidence, lost: Lost) -> list[Reason]:
-        """Return reasons for the letter: the hidden effects that most probably exceed their limit, likeliest first.
+        """Return reasons for the letter: effects hidden by the mean that most probably exceed their limit, likeliest first.
 
         The effect on single cases is left out if the mean shows it: its reason says that groups are alike on average.
         """

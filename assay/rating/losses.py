@@ -217,7 +217,7 @@ def losses_document(by_group: ByGroup, limit: float | None) -> Mapping[str, Shar
 
 
 def hidden_documents(hidden: Sequence[HiddenEffect]) -> tuple[HiddenDocument, ...]:
-    """Return the hidden effects, each with its interval and limit; `NO_ITEMS` if none was computed.
+    """Return the effects that the mean can hide, each with its interval and limit; `NO_ITEMS` if none was computed.
 
     The effect of kind ``loss`` is left out if nothing was lost; `losses_document` has the counts.
     """

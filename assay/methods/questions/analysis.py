@@ -69,7 +69,7 @@ def judge_answers(
     if answers.unasked or max(lost_shares.values()) > LOST_SHARE:
         return measurement.give_up(_lost_reason(name, answers, max(lost_shares.values())))
     try:
-        bias, gap = _draw_mean(scores.bias, bias_rng), _draw_mean(scores.gaps, gap_rng)
+        bias, gap = _draw_mean(scores.bias, bias_rng), _draw_mean(scores.gaps, gap_rng)  # draws of both means
         hidden = _preference_effects(scores.preferences, preference_rng)  # effects that a mean can conceal
     except EvidenceError as error:
         return measurement.impossible(error)
@@ -203,7 +203,7 @@ def _context_document(scores: ContextScores) -> ContextDocument:
 
 
 def _reason_for(letter: Letter, name: str, detail: QuestionsComponent, bias: float, scores: TemplateScores) -> Reason:
-    """Return a letter's reason: for BS, counts if the context states no fact; otherwise the accuracies if it does."""
+    """Return a letter's reason: for BS, with counts of answers in open contexts; else with accuracies given facts."""
     ambiguous = detail.contexts["ambig"]
     naming_count, biased_count = ambiguous.naming or 0, ambiguous.biased or 0
     facts: dict[str, int | float] = {"named": naming_count, "read": ambiguous.read or 0}

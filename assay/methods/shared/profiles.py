@@ -120,8 +120,8 @@ class TextProfiles(Bounded):
         Raise `SpecificationError`, which names the field, if a field is still missing or is invalid.
         """
         mention = self.mention or (None if self.decision is None else "explicit")  # how texts mention a value
-        needs_documents = self.pairs and not (self.frames or self.contents)  # to compare, and none are given
-        decision_name = self.decision or (COMPARED_DECISION if needs_documents else None)
+        needs_documents = self.pairs and not (self.frames or self.contents)  # pairs to compare, and none are given
+        decision_name = self.decision or (COMPARED_DECISION if needs_documents else None)  # such as hiring
         language = self.language
         if language != ENGLISH:
             sentence_table(language)  # raises an error for an unknown language
@@ -153,7 +153,7 @@ class TextProfiles(Bounded):
 
         words_by_side = {side: without_earlier(words) for side, words in self.contents.items()}
         profiles = replace(self, frames=without_earlier(self.frames), contents=words_by_side, held_back=())
-        if profiles.frames != frames() or profiles.contents != contents():
+        if profiles.frames != frames() or profiles.contents != contents():  # not the shipped ones alone
             return profiles
         return replace(
             profiles,

@@ -107,7 +107,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
             frame_effect = _typical_frame_effect(choices, score - NO_PREFERENCE, limit, rng.spawn(1)[0])
             if frame_effect is not None:
                 draws, is_bound = frame_effect
-                is_bound = is_bound or len(choices) < SEVERAL_FRAMES * answers_needed(limit)
+                is_bound = is_bound or len(choices) < SEVERAL_FRAMES * answers_needed(limit)  # too few choices
                 hidden += (HiddenEffect(kind, name, draws, limit, bound=is_bound),)
         return hidden
 

@@ -166,7 +166,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
     def start_scores(
         self, words: StereotypeWords, detail: StereotypeComponent, ladder: Ladder | None
     ) -> Preferences | Component:
-        """Return scores without answers yet; a component without letter if all ways of asking are refused (`ladder`)."""
+        """Return scores without answers yet, or a component without a letter if `ladder` has no way of asking."""
         rung = None if ladder is None else ladder.rung
         if ladder is not None:
             detail = replace(detail, scoring=ScoringDocument(rung, self.scoring, dict(ladder.refused)))

@@ -99,7 +99,7 @@ def judge(
 
 
 def _sides_to_judge(answered_inputs: AnsweredTexts | AnsweredCells) -> list[int]:
-    """Return the indices (0, 1) of those sides of the contents whose positive rate is not negligible.
+    """Return the indices (0, 1) of those sides (lists of contents) whose positive rate is not negligible.
 
     A side is left out if even the upper limit of its largest rate by value (as of a Poisson count) is negligible.
     """

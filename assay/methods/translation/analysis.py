@@ -235,7 +235,7 @@ class TranslationMethod(Bounded, Method):
     def tolerance(self) -> Tolerance:
         """The limits of one component.
 
-        Of several components, each asks on until its probability exceeds `confidence`, so that all can be declared.
+        Of n components, each asks on until its probability is the n-th root of `confidence`: then all can be declared.
         """
         component_confidence = self.confidence ** (1 / len(self.cells))
         further = {"content": self.content_tolerance}

@@ -174,7 +174,7 @@ def capacity(
 def neutral_capacity(attribute: Attribute, specs: Sequence[BlockSpec], source: SourceLanguage | None = None) -> int:
     """Count the texts per block that a `neutral_writer` can write before it would repeat a sentence."""
     pool, neutral = _neutral_material(source)
-    names = attribute.value_names
+    names = attribute.value_names  # of an occupation: the gender that does it more often
     content_counts = tuple(len(_occupations_of(name, pool)) * len(neutral.frames) for name in names)
     return _texts_per_block(_block_shares(specs, names), per_text=1, content_counts=content_counts)
 

@@ -157,7 +157,7 @@ class DecisionTable(Bounded):
             code_columns.append(bundles)
         cell_scores = None
         if scores is None:
-            examples, cell_of_row = _number_cells(code_columns)
+            examples, cell_of_row = _number_cells(code_columns)  # a person of each cell; the cell of each person
         else:
             keep_exact = len(scores) <= EXACT_ROWS or np.unique(scores).size <= EXACT_ROWS / 4
             for class_count in SCORE_CLASSES if keep_exact else SCORE_CLASSES[1:]:  # first 0: exact scores

@@ -245,7 +245,7 @@ def within_strata(
     """
     stratum_sizes = np.bincount(strata, sample.people, len(names))
     means: dict[int, Floats] = {}  # draws of the groups' means, by stratum
-    large_groups: dict[int, NDArray[np.bool_]] = {}
+    large_groups: dict[int, NDArray[np.bool_]] = {}  # mask of the groups with enough people, by stratum
     for stratum in np.argsort(-stratum_sizes, kind="stable")[:max_strata].tolist():
         stratum_sample = sample.where(strata == stratum)
         is_large = stratum_sample.per_group(stratum_sample.people) >= least
