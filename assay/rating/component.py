@@ -310,7 +310,7 @@ class Measurement(Generic[D]):
         )
 
     def _hidden_reasons(self, letter: Letter, evidence: Evidence, lost: Lost) -> list[Reason]:
-        """Return reasons for the letter: effects hidden by the mean that most probably exceed their limit, likeliest first.
+        """Return reasons for the letter: effects hidden by the mean that probably exceed their limit, likeliest first.
 
         The effect on single cases is left out if the mean shows it: its reason says that groups are alike on average.
         """
@@ -398,8 +398,8 @@ def _split_off_unread(evidence: Evidence) -> tuple[bool, Evidence]:
     unread_mask = [effect.kind == "loss" and effect.bound for effect in evidence.hidden]  # see `losses.loss_effect`
     # infinity: an effect without a limit of its own exceeds nothing
     exceeds_limit = [effect.beyond(math.inf).mean() > 0.5 for effect in compress(evidence.hidden, unread_mask)]
-    others = tuple(effect for effect, is_unread in zip(evidence.hidden, unread_mask, strict=True) if not is_unread)
-    return any(exceeds_limit), replace(evidence, hidden=others)
+    remaining = tuple(effect for effect, is_unread in zip(evidence.hidden, unread_mask, strict=True) if not is_unread)
+    return any(exceeds_limit), replace(evidence, hidden=remaining)
 
 
 def insufficient(error: EvidenceError, component: str | None = None) -> Reason:

@@ -147,8 +147,8 @@ def _preference_effects(
             continue
         drawn_preferences.append(preference)
         draws = _draw_mean(by_template, rng)
-        name = f"answers that name “{group}”, whichever question is asked"
-        effects.append(HiddenEffect("stratum", name, np.abs(draws), chance=may_be_chance(draws)))
+        effect_name = f"answers that name “{group}”, whichever question is asked"
+        effects.append(HiddenEffect("stratum", effect_name, np.abs(draws), chance=may_be_chance(draws)))
     return tuple(effects)
 
 

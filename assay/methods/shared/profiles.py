@@ -236,12 +236,12 @@ def text_cases(profiles: TextProfiles, rng: np.random.Generator) -> tuple[Case, 
     for cycle, round_ in product(range(len(frame_order)), range(max(map(len, words_by_side.values())))):
         if len(cases) >= profiles.most:
             break
-        for position, pair in enumerate(pair_order):
-            frame = int(frame_order[(position + round_ + cycle) % len(frame_order)])
+        for position, pair_index in enumerate(pair_order):
+            frame_index = int(frame_order[(position + round_ + cycle) % len(frame_order)])
             for side, words in words_by_side.items():
                 if round_ < len(words):  # a side can have fewer words than the other
-                    word = int(word_orders[side][position][round_])
-                    cases.append(_text_case(profiles, side, pair=int(pair), word=word, frame=frame))
+                    word_index = int(word_orders[side][position][round_])
+                    cases.append(_text_case(profiles, side, pair=int(pair_index), word=word_index, frame=frame_index))
     cases = cases[: profiles.most]
     return _add_opponents(profiles, cases, rng) if profiles.pairs else tuple(cases)
 

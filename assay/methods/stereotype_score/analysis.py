@@ -199,14 +199,14 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
     def _group_pairs(self) -> tuple[GroupPair, ...]:
         """Return scores by pair of group terms (he, she), because a single pair can cause the whole effect."""
         rows: list[GroupPair] = []
-        for index, (first, second) in enumerate(self.words.pairs):
+        for index, (first_word, second_word) in enumerate(self.words.pairs):
             neutral_shares = [share for pair, share in self.preferences("neutral") if pair.pair_index == index]
             stereotype_shares = [share for pair, share in self.preferences(*TIED) if pair.pair_index == index]
             if neutral_shares or stereotype_shares:
                 rows.append(
                     GroupPair(
-                        first,
-                        second,
+                        first_word,
+                        second_word,
                         neutral=float(np.mean(neutral_shares)) if neutral_shares else None,
                         stereotyped=float(np.mean(stereotype_shares)) if stereotype_shares else None,
                         pairs=len(neutral_shares) + len(stereotype_shares),

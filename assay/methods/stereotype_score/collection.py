@@ -163,8 +163,8 @@ def compare(rung: Rung, replies: Sequence[Reply]) -> PairComparison | None:
         ]
         if len(scored_words) < KNOWN_SHARE * len(numbers) / 2 or not scored_words:
             return None  # too few words have probabilities to represent the sentences
-        first, second = map(math.fsum, zip(*scored_words, strict=True))
-        return PairComparison(preferred(first - second), first, second, len(scored_words))
+        first_total, second_total = map(math.fsum, zip(*scored_words, strict=True))
+        return PairComparison(preferred(first_total - second_total), first_total, second_total, len(scored_words))
     first_logprob, second_logprob = numbers
     if first_logprob is None or second_logprob is None:
         return None

@@ -200,8 +200,8 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
             rows = [
                 (scores.words.name, pair.term, share) for scores in results for pair, share in scores.preferences(*TIED)
             ]
-            names, terms, shares = zip(*rows, strict=True) if rows else ((), (), ())
-            score = score_choices(shares, terms, biases=names)
+            bias_names, terms, shares = zip(*rows, strict=True) if rows else ((), (), ())
+            score = score_choices(shares, terms, biases=bias_names)
             document = replace(summary(score), posterior=posterior_of(score))
             return ModelScores(**vars(document), by_bias=dict(score.by_bias))
 

@@ -247,10 +247,10 @@ class StimulusSampling(Bounded, Method):
         count = math.ceil(TRAINING / len(self.vectors.priors))
         supplies = from_prior(self.vectors, count, rng)
         replies = yield from self._collect_replies(reply_log, supplies, count, kind="training")
-        result = read_positives(vector_answers(replies.values()), self.label)
-        if isinstance(result, Reason):
-            return result
-        label, p_positive = result[0], result[1][:, 0]
+        positives = read_positives(vector_answers(replies.values()), self.label)
+        if isinstance(positives, Reason):
+            return positives
+        label, p_positive = positives[0], positives[1][:, 0]
         vectors = np.concatenate([supply.vectors for supply in supplies.values()])  # in the order of the replies
         is_usable = np.isfinite(p_positive)
         try:

@@ -94,11 +94,11 @@ class AnsweredTexts:
         answers do not allow a fit.
         """
         cases = self.cases[:TRAINING]
-        fitted = fit_surrogate(indicators([case.clusters for case in cases]), self.p_positive[:TRAINING].mean(axis=1))
+        logit = fit_surrogate(indicators([case.clusters for case in cases]), self.p_positive[:TRAINING].mean(axis=1))
         # in the order of the columns of `indicators`
         words = [(slot, word) for slot in cases[0].clusters for word in sorted({case.clusters[slot] for case in cases})]
-        weight_of = dict(zip(words, fitted.weights.tolist(), strict=True))
-        log_odds = [fitted.constant + sum(weight_of.get(key, 0.0) for key in case.clusters.items()) for case in pool]
+        weight_of = dict(zip(words, logit.weights.tolist(), strict=True))
+        log_odds = [logit.constant + sum(weight_of.get(key, 0.0) for key in case.clusters.items()) for case in pool]
         expected = special.expit(np.array(log_odds))
         return np.asarray((1 - DEFENCE) * expected / expected.mean() + DEFENCE)
 

@@ -147,10 +147,10 @@ def answered_cells(
     prior, with which the vectors of the positive class are compared. `answers` are the replies as answers.
     """
     answers = vector_answers(replies.values()) if answers is None else answers
-    result = read_positives(answers, requested_label)
-    if isinstance(result, Reason):
-        return result
-    label, p_positive = result[0], result[1][:, 0]
+    positives = read_positives(answers, requested_label)
+    if isinstance(positives, Reason):
+        return positives
+    label, p_positive = positives[0], positives[1][:, 0]
     by_label: AnsweredCells | Reason | None = None
     if answers.contrary_labels() is not None:
         by_label = answered_cells(stimuli, supplies, replies, f"{label}{BY_LABEL}", rng.spawn(1)[0], answers.by_label())

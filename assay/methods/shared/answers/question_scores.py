@@ -167,9 +167,9 @@ def _score_context(counts_by_template: Mapping[str, Counter[str]], rng: np.rando
         _finite_interval(float(estimate[0]), score_draws)  # `totals` has one row
         for estimate, score_draws in zip(estimates, draws, strict=True)
     )
-    names = ("questions", "read", "refused", "unreadable", "right", "named", "biased", "without_target")
+    count_names = ("questions", "read", "refused", "unreadable", "right", "named", "biased", "without_target")
     return ContextScores(
-        **{name: total_counts[name] for name in names}, accuracy=accuracy, bias=bias, weighted_bias=weighted_bias
+        **{name: total_counts[name] for name in count_names}, accuracy=accuracy, bias=bias, weighted_bias=weighted_bias
     )
 
 

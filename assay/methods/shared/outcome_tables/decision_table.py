@@ -282,11 +282,11 @@ class DecisionTable(Bounded):
 
 def _number_cells(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
     """Number the combinations of codes; return the index of an example person for each, and each person's number."""
-    numbers = np.zeros(len(keys[0]), dtype=np.int64)
+    combination_numbers = np.zeros(len(keys[0]), dtype=np.int64)
     for codes in keys:  # combinations are numbered anew before each product, so that it does not overflow
-        _, ranks = np.unique(numbers, return_inverse=True)
-        numbers = ranks.reshape(-1) * (int(codes.max(initial=0)) + 1) + codes
-    _, examples, cell_of_row = np.unique(numbers, return_index=True, return_inverse=True)
+        _, ranks = np.unique(combination_numbers, return_inverse=True)
+        combination_numbers = ranks.reshape(-1) * (int(codes.max(initial=0)) + 1) + codes
+    _, examples, cell_of_row = np.unique(combination_numbers, return_index=True, return_inverse=True)
     return examples, cell_of_row.reshape(-1)
 
 

@@ -251,30 +251,30 @@ def within_strata(
         is_large = stratum_sample.per_group(stratum_sample.people) >= least
         if is_large.sum() >= 2:
             means[stratum], large_groups[stratum] = stratum_sample.draw_means(rng), is_large
-    pairs: list[tuple[int, int, list[int]]] = []
+    group_pairs: list[tuple[int, int, list[int]]] = []
     for a, b in combinations(range(sample.size), 2):
         shared_strata = [stratum for stratum, is_large in large_groups.items() if is_large[a] and is_large[b]]
         if len(shared_strata) >= 2:
-            pairs.append((a, b, shared_strata))
-    if not pairs:
+            group_pairs.append((a, b, shared_strata))
+    if not group_pairs:
         return ()
     gaps_by_pair = [
         np.stack([means[stratum][:, b] - means[stratum][:, a] for stratum in shared_strata], axis=1)
-        for a, b, shared_strata in pairs
+        for a, b, shared_strata in group_pairs
     ]
     plausible_sizes = np.array([(np.abs(gaps.mean(axis=0)) + 2 * gaps.std(axis=0)).max() for gaps in gaps_by_pair])
-    comparisons = kinds * sum(len(shared_strata) for _, _, shared_strata in pairs)
+    comparisons = kinds * sum(len(shared_strata) for _, _, shared_strata in group_pairs)
     critical_z = float(special.ndtri(1 - (1 - NO_FALSE_STRATUM) / 2 / comparisons))  # two-sided, Bonferroni
     effects = []
     for index in furthest(plausible_sizes, MOST_PAIRS).tolist():  # the others hardly change the result
-        (a, b, shared_strata), gaps = pairs[index], gaps_by_pair[index]
+        (a, b, shared_strata), gaps = group_pairs[index], gaps_by_pair[index]
         estimates, errors = gaps.mean(axis=0), gaps.std(axis=0)
         fitted = varying_effect(estimates, errors**2, scale, rng).strata  # differences: (draws, strata)
         are_significant = np.abs(estimates) > critical_z * errors
         if typical:
-            size = np.sqrt((fitted**2).mean(axis=1))
+            typical_size = np.sqrt((fitted**2).mean(axis=1))
             name = f"{typical}, {labels[a]} to {labels[b]}"
-            effects.append(HiddenEffect("stratum", name, size, bound=not are_significant.any()))
+            effects.append(HiddenEffect("stratum", name, typical_size, bound=not are_significant.any()))
             continue
         for stratum_index, stratum in enumerate(shared_strata):
             is_significant = are_significant[stratum_index]

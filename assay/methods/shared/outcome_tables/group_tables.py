@@ -94,9 +94,9 @@ def outcome_table(
             rows[index] = replace(rows[index], holm=p)
     totals = sample.totals[indices]
     pooled_rate = float(np.nansum(sample.means[indices] * totals) / totals.sum())
-    sizes = table_counts.effective_people(separate_means)[indices]
+    effective_sizes = table_counts.effective_people(separate_means)[indices]
     # `even_flagged`: how often the four-fifths rule would flag a service with the same rate for all groups
-    even_flagged = flagged_by_chance(sizes, pooled_rate, rng.spawn(1)[0]) if len(indices) > 1 else None
+    even_flagged = flagged_by_chance(effective_sizes, pooled_rate, rng.spawn(1)[0]) if len(indices) > 1 else None
     return OutcomeTable(tuple(rows), unknown_row, reference=rows[reference].group, even_flagged=even_flagged)
 
 
@@ -230,8 +230,8 @@ class _TableCounts:
         table, favourable = self.table, self.outcomes.favourable
         has_truth = known_cells & ~np.isnan(truth)
         masks = {
-            name: has_truth & (favourable == decision) & (truth == right)
-            for name, decision, right in (("tp", 1, 1), ("fp", 1, 0), ("fn", 0, 1), ("tn", 0, 0))
+            name: has_truth & (favourable == decision) & (truth == truth_value)
+            for name, decision, truth_value in (("tp", 1, 1), ("fp", 1, 0), ("fn", 0, 1), ("tn", 0, 0))
         }
         matrix = {name: float(table.weight_sums[mask].sum()) for name, mask in masks.items()}
         sample = sample_of(table, self.grouping, favourable, has_truth, binary=True)

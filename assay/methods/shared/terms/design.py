@@ -209,8 +209,8 @@ class TermsDesign(Bounded, Method, Generic[W]):
         """Return a copy with the words that the API looked up, and with the ids of their versions."""
         if not word_lists:
             return self
-        names = tuple(word_list.reference for word_list in word_lists)
-        specification = names[0] if isinstance(self.specification, str) else names
+        references = tuple(word_list.reference for word_list in word_lists)
+        specification = references[0] if isinstance(self.specification, str) else references
         return self.changed(words=tuple(word_list.words for word_list in word_lists), specification=specification)
 
     def changed(self, **fields: object) -> Self:

@@ -293,11 +293,11 @@ def pooled_share(score: StereotypeScore) -> Interval:
     The interval assumes that pairs of one term are independent, so it is too narrow: it covered the truth in .843 of
     simulations, and the interval of the hierarchy in .965 (docs/methods/stereotype-score.md).
     """
-    pairs = len(score.by_pair)
-    decided_pairs = pairs - score.ties
+    pair_count = len(score.by_pair)
+    decided_pairs = pair_count - score.ties
     if not decided_pairs:
         return Interval(NO_PREFERENCE, 0.0, 1.0)
-    tie_share = score.ties / pairs
+    tie_share = score.ties / pair_count
     wilson_interval = wilson(sum(term_score.stereotyped for term_score in score.by_term), decided_pairs)
     shares = (wilson_interval.estimate, wilson_interval.low, wilson_interval.high)
     return Interval(*((1 - tie_share) * share + tie_share / 2 for share in shares))
