@@ -194,7 +194,7 @@ class Tolerance:
         """Compute the probability of each letter; a given `delta` replaces the declared tolerance."""
         limit = self.delta if delta is None else delta
         content_limit = self.further.get("content")
-        if self.step_1 is None:
+        if self.step_1 is None:  # both steps have the same limit
             return letter_probabilities(evidence, limit, content_limit)
         step_1_limit = self.step_1 * limit / self.delta  # another `delta` changes both limits in proportion
         return letter_probabilities(evidence, step_1_limit, content_limit, step_2=limit)

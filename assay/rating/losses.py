@@ -101,13 +101,13 @@ def _differ_clearly(counts: Sequence[tuple[int, int]]) -> bool:
     """Return whether the largest and smallest share of losses differ significantly; `counts`: (lost, all) by group."""
     if len(counts) < 2:
         return False
-    shares = [lost / size for lost, size in counts]
-    most_lost, most_size = counts[shares.index(max(shares))]
-    least_lost, least_size = counts[shares.index(min(shares))]
-    lost, size = most_lost + least_lost, most_size + least_size
-    as_extreme = np.arange(most_lost, min(lost, most_size) + 1)  # numbers of lost replies of the most affected group
-    log_ways = _log_comb(most_size, as_extreme) + _log_comb(least_size, lost - as_extreme)
-    tail = np.exp(log_ways - _log_comb(size, lost)).sum()  # hypergeometric probability of as many or more
+    shares = [lost / total for lost, total in counts]
+    worst_lost, worst_total = counts[shares.index(max(shares))]
+    best_lost, best_total = counts[shares.index(min(shares))]
+    both_lost, both_total = worst_lost + best_lost, worst_total + best_total
+    as_extreme = np.arange(worst_lost, min(both_lost, worst_total) + 1)  # lost replies of the most affected group
+    log_ways = _log_comb(worst_total, as_extreme) + _log_comb(best_total, both_lost - as_extreme)
+    tail = np.exp(log_ways - _log_comb(both_total, both_lost)).sum()  # hypergeometric probability of as many or more
     pair_count = len(counts) * (len(counts) - 1) / 2
     return bool(2 * pair_count * tail <= 1 - CONFIDENCE_AGAINST_CHANCE)  # both tails, and Bonferroni's correction
 

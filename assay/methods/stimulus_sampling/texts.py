@@ -148,7 +148,7 @@ def answered_texts(answers: Answers, p_included: Floats, requested_label: str | 
     usable_indices = np.flatnonzero(np.isfinite(p_positive).all(axis=1)).tolist()
     usable_cases = tuple(answers.cases[index] for index in usable_indices)
     outcome = AnsweredTexts(usable_cases, answers.values, label, p_positive[usable_indices], p_included[usable_indices])
-    if answers.contrary_labels() is None:
+    if answers.contrary_labels() is None:  # the labels agree with the scores beside them
         return outcome
     return replace(outcome, by_label=answered_texts(answers.by_label(), p_included, f"{label}{BY_LABEL}"))
 

@@ -152,7 +152,7 @@ def answered_cells(
         return positives
     label, p_positive = positives[0], positives[1][:, 0]
     by_label: AnsweredCells | Reason | None = None
-    if answers.contrary_labels() is not None:
+    if answers.contrary_labels() is not None:  # labels contradict the scores beside them
         by_label = answered_cells(stimuli, supplies, replies, f"{label}{BY_LABEL}", rng.spawn(1)[0], answers.by_label())
     # a supply is as large as the last look, and its first vectors were asked about
     vectors = np.concatenate([supplies[cell].vectors[: len(cell_replies)] for cell, cell_replies in replies.items()])

@@ -309,10 +309,10 @@ class TermsDesign(Bounded, Method, Generic[W]):
         """Ask about rounds of items up to each interim analysis (look), judge all answers, stop at a clear letter."""
         if not rounds:
             return scores.judge(self.tolerance(), rng)
-        rounds_asked = 0
+        done = 0  # rounds that were asked about
         for up_to in look_sizes(min(self.per_term, len(rounds)), len(rounds), self.stop_early):
-            yield from ask(rounds=rounds[rounds_asked:up_to], first=sum(map(len, rounds[:rounds_asked])))
-            rounds_asked = up_to
+            yield from ask(rounds=rounds[done:up_to], first=sum(map(len, rounds[:done])))  # number of items before
+            done = up_to
             is_last = up_to == len(rounds) or not self.stop_early or scores.tally.unasked > 0
             component = scores.judge(self.tolerance(1.0 if is_last else EARLY_ERROR_FRACTION), rng.spawn(1)[0], up_to)
             if is_last or is_settled(component):
