@@ -145,8 +145,8 @@ def loss_effect(
     groups = _losses_by_group(by_group)
     most_affected = max(groups, key=lambda name: groups[name].share, default="")
     has_ungrouped = of_no_group > 0
-    difference = loss_difference(groups, limit, confidence, rng, draws, even_if_none_lost=has_ungrouped)
-    refusal_effect = HiddenEffect("loss", most_affected, difference, limit, chance=may_be_chance(groups))
+    refusal_gap = loss_difference(groups, limit, confidence, rng, draws, even_if_none_lost=has_ungrouped)
+    refusal_effect = HiddenEffect("loss", most_affected, refusal_gap, limit, chance=may_be_chance(groups))
     if not any(group.unread for group in groups.values()):
         return (refusal_effect,)
     lost_gap = loss_difference(groups, limit, confidence, rng, draws, even_if_none_lost=has_ungrouped, with_unread=True)

@@ -159,7 +159,7 @@ def calls_of_first_look(method: Method, most_per_call: int, seed: int) -> tuple[
     """
     expected = method.expected_probes()
     if most_per_call == 1 or expected > MOST_GROUPED:
-        return math.ceil(expected / most_per_call), 0  # no batch is assumed to take further calls
+        return math.ceil(expected / most_per_call), 0  # 0: no batch needs calls beyond these
     session, calls, batches = Session(method.design(generator(seed))), 0, 0
     while session.finding is None and session.asked < expected:
         missing_probes = session.missing

@@ -153,7 +153,7 @@ class TextProfiles(Bounded):
 
         words_by_side = {side: without_earlier(words) for side, words in self.contents.items()}
         profiles = replace(self, frames=without_earlier(self.frames), contents=words_by_side, held_back=())
-        if profiles.frames != frames() or profiles.contents != contents():  # not the shipped ones alone
+        if profiles.frames != frames() or profiles.contents != contents():  # they are a requester's own
             return profiles
         return replace(
             profiles,

@@ -106,7 +106,7 @@ class Texts:
         return distances
 
     def _sample_vectors(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Sample from all texts and from positive ones: 0/1 vectors of their words, each sample of shape (DOTS, words)."""
+        """Sample from all texts and from positive ones: 0/1 vectors of their words, each of shape (DOTS, words)."""
         shares = (self.prior, self.posterior)
         indices = np.concatenate([rng.choice(self.p_positive.size, DOTS, p=probabilities) for probabilities in shares])
         vectors = indicators([self.words[int(index)] for index in indices])
