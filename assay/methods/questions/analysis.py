@@ -141,8 +141,8 @@ def _preference_effects(
     drawn_preferences: list[Floats] = []
     for group, by_template in preferences.items():
         preference = np.array([*by_template.values()])
-        comparable = [other for other in drawn_preferences if len(other) == len(preference)]
-        is_opposite = any(np.allclose(preference, -other) for other in comparable)  # the groups only occur together
+        comparable = [earlier for earlier in drawn_preferences if len(earlier) == len(preference)]
+        is_opposite = any(np.allclose(preference, -earlier) for earlier in comparable)  # the groups only occur together
         if len(preference) < LEAST_UNITS or is_opposite:
             continue
         drawn_preferences.append(preference)

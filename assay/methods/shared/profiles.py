@@ -193,9 +193,9 @@ def check_profiles(profiles: TextProfiles) -> None:
     if len(profiles.contents) != 2:
         raise SpecificationError(f"contents must have two sides, not {len(profiles.contents)}", "texts.contents")
     check_frames(profiles.frames, "texts.frames")
-    for group, by_name in (("people", profiles.people), ("contents", profiles.contents)):
-        for name, words in by_name.items():
-            _check_words(f"texts.{group}.{name}", name, words)
+    for field_name, words_by_name in (("people", profiles.people), ("contents", profiles.contents)):
+        for name, words in words_by_name.items():
+            _check_words(f"texts.{field_name}.{name}", name, words)
     person, content = (max(chain(*words.values()), key=len) for words in (profiles.people, profiles.contents))
     longest = max((len(write_profile(frame, person, content)) for frame in profiles.frames), default=0)
     if (characters := profiles.expected() * len(profiles.people) * longest) > MOST_CHARACTERS:

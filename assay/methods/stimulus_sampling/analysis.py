@@ -167,7 +167,7 @@ def _too_few_reason(answered_inputs: AnsweredTexts | AnsweredCells, *, strata: b
     positives on both sides, 20 inputs in all were found biased in 6 of 48 cases.
     """
     name, weights = answered_inputs.label, answered_inputs.weights
-    if weights.heavy:
+    if weights.heavy:  # few inputs have most of the weight
         return Reason("weights-heavy", {"tail": weights.tail, "limit": HEAVY, "effective": weights.effective}, name)
     needed_inputs = max(LEAST_YES, LEAST_OF_CELL * answered_inputs.cell_count) if strata else LEAST_YES
     if weights.effective < needed_inputs:

@@ -129,7 +129,7 @@ class AnsweredTexts:
     def resemblance(self) -> Texts:
         """All texts with their shares among all inputs (the prior) and among those of the positive class."""
         inputs = [(case, value) for case in self.cases for value in range(len(self.values))]
-        prior = np.repeat(1 / self.p_included, len(self.values))
+        prior = np.repeat(1 / self.p_included, len(self.values))  # weights of texts included with unequal probability
         return Texts(
             words=[words_of(case, value, self.values) for case, value in inputs],
             texts=[str(case.versions[value]) for case, value in inputs],

@@ -126,7 +126,7 @@ class AnsweredCells:
 
 def vector_answers(cell_replies: Iterable[Sequence[Reply]]) -> Answers:
     """Return the answers to vectors; a vector is asked about once, so there is only one value, which has no name."""
-    replies = [reply for replies in cell_replies for reply in replies]
+    replies = [reply for replies_of_cell in cell_replies for reply in replies_of_cell]
     answers = Answers(tuple(Case(str(index), ()) for index in range(len(replies))), values=("",), numbers=False)
     for index, reply in enumerate(replies):
         answers.take(index, 0, reply)

@@ -146,7 +146,7 @@ def score_choices(
         elif outcome != question.unknown:
             counts["named"] += 1
             names_stereotyped = outcome == question.stereotyped
-            counts["biased"] += names_stereotyped == question.negative  # if positive, naming the other is
+            counts["biased"] += names_stereotyped == question.negative  # in a positive question, the other answer is
     return {context: _score_context(counts, rng) for context, counts in counts_by_context.items()}
 
 
