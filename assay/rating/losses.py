@@ -183,7 +183,7 @@ def lost_items(by_list: ByGroup, of_step_1: Collection[str], of_step_2: Collecti
 def _loss_facts(groups: Mapping[str, LostOfGroup], of_no_group: int) -> Json:
     """Return facts on lost replies: their number, and the groups with the largest and the smallest share of losses."""
     most_affected = max(groups, key=lambda name: groups[name].share)
-    least_affected = min(reversed([*groups]), key=lambda name: groups[name].share)  # reversed: not `most_affected`
+    least_affected = min(reversed([*groups]), key=lambda name: groups[name].share)  # reversed: another one in a tie
     return {
         "lost": sum(losses.refused + losses.unread + losses.failed for losses in groups.values()) + of_no_group,
         "most": most_affected,

@@ -114,7 +114,7 @@ class GroupQuestions(Bounded, Method):
         return self._count_probes(self._turn_limit)
 
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Ask turns of questions (each with other people), in three orders of options, until an analysis is clear."""
+        """Ask turns of questions (each about other people), in three orders of options, until the letters are clear."""
         question_rng, order_rng, analysis_rng = rng.spawn(3)
         questions = self._recorded_questions() or shipped_questions(self.attribute, self._turn_limit, question_rng)
         categories = sorted({question.category for question in questions})

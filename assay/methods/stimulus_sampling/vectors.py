@@ -60,8 +60,8 @@ def from_surrogate(
         prior_vectors = prior.draw(count, child_rng)
         vectors = np.where(child_rng.random(count)[:, None] < DEFENCE, prior_vectors, posterior_vectors)
         # density of the posterior over that of the prior, at the unrounded vectors, because those were drawn
-        density = np.exp(special.log_expit(surrogate.score(vectors)) - log_mean_probability(surrogate, prior))
-        supplies[cell] = Supply(stimuli.rounded(vectors), scale=1 / (DEFENCE + (1 - DEFENCE) * density))
+        density_ratio = np.exp(special.log_expit(surrogate.score(vectors)) - log_mean_probability(surrogate, prior))
+        supplies[cell] = Supply(stimuli.rounded(vectors), scale=1 / (DEFENCE + (1 - DEFENCE) * density_ratio))
     return supplies
 
 
