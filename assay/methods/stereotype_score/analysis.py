@@ -97,7 +97,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         neutral_choices = self.preferences("neutral")
         stereotype_choices = [preference for role in TIED for preference in self.preferences(role)]
         group_choices = [(pair, self.tally.results[pair].preferred) for pair, _ in stereotype_choices]
-        no_mean = np.full_like(effects.neutral, NO_PREFERENCE)  # adds 0: `super` judges the mean of both lists already
+        no_mean = np.full_like(effects.neutral, NO_PREFERENCE)  # a mean shift of 0, as `super` judges the mean
         limit = tolerance.of_step_1
         for kind, name, choices, score in (
             ("individual", "typical frame", neutral_choices, effects.neutral),

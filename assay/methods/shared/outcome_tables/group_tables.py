@@ -255,7 +255,7 @@ class _TableCounts:
         assert self.outcomes.scores is not None  # noqa: S101  called for scores only
         tenths = tenths_of(self.table, self.outcomes.scores)
         rows = []
-        for tenth, above in enumerate(tenths.ends):
+        for tenth, above in enumerate(tenths.ends):  # above: the end that all scores of the tenth exceed
             in_tenth = has_score & (tenths.codes == tenth)
             people = int(self.table.people[in_tenth].sum())
             if people:

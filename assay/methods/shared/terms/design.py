@@ -262,7 +262,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         """Collect items (sentences, pictures) for each specification, and ask about them until letters are clear."""
         components: list[Component] = []
         all_scores: list[TermScores[W, Any, Any, Any]] = []
-        scoring = None
+        scoring = None  # the way of asking that the service supports, tried once for all specifications
         component_rngs = rng.spawn(len(self.known_words))
         for number, words in enumerate(self.known_words):
             component_rng = component_rngs[number]

@@ -146,7 +146,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         if "neutral" not in fits:
             component = measurement.give_up(self.reason("no-neutral-terms", {}))
             return replace(component, effects={**effects.intervals(), "step_1": None})
-        shift = self.shift_of_groups(effects_rng.spawn(1)[0]) if self.strata else None  # by other words for them
+        shift = self.shift_of_groups(effects_rng.spawn(1)[0]) if self.strata else None  # by other group words
         if shift is not None:
             signs = [1 if role == "first" else -1 for role in TIED if role in fits]  # of `shift` in each list
             effects = effects.for_groups_like_these(shift, signs)

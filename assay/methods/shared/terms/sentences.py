@@ -172,7 +172,7 @@ class _Reader:
         )
 
     def find(self, sentence: Sentence) -> _SentenceTerms | str:
-        """Find both terms of a sentence, or return the reason why the sentence is unusable."""
+        """Find the group term and the attribute term of a sentence, or return the reason why it is unusable."""
         terms = self._find_terms(spelt(sentence.text))
         if isinstance(terms, str):
             return terms
