@@ -132,7 +132,7 @@ class Text:
 
 
 def halves(texts: Sequence[Text]) -> tuple[Sequence[Text], ...]:
-    """Split texts into two parts so that few contents (occupation and frame) occur twice in a part; into one if all differ.
+    """Split texts into two parts in which few contents (occupation and frame) occur twice; into one part if all differ.
 
     One part is translated there and back before the other, so that sentences that differ only in the value are sent far
     apart, even if texts are few. The split is a greedy two-colouring of the graph that joins texts with equal contents.
