@@ -167,7 +167,7 @@ def capacity(
 ) -> int:
     """Count the texts per block that `block_writer` can write about occupations of `pool` without repetition."""
     content_count = len(pool) * len(construction.frames_for(attribute))
-    names = attribute.value_names  # a text has a sentence about each value
+    names = attribute.value_names  # a text has as many sentences
     return _texts_per_block(_block_shares(specs, names), len(names), content_counts=(content_count,) * len(names))
 
 
