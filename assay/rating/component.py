@@ -109,7 +109,7 @@ def has_too_few(component: Component) -> bool:
 
 
 def keep_bs_only(component: Component, reason: Reason | None = None) -> Component:
-    """Withhold UCS and DSBS for a reason; by default, differences look small beside an sd dominated by few outputs."""
+    """Withhold UCS and DSBS for a reason; by default, few outputs dominate the sd that differences are divided by."""
     facts = {"why": "a few of them make up most of their standard deviation"}
     reason = reason or Reason("letter-depends-on-scale", facts, component.name)
     is_withheld = component.letter not in {None, Letter.BS}
@@ -148,10 +148,10 @@ class Lost:
         if not self.step_1 and not self.step_2:
             return
         sign = -1 if letter is Letter.BS else 1  # a smaller effect of step 1 is worse for BS, a larger one for others
-        change_1, stratum = sign * self.step_1, sign * max(self.step_1, self.stratum)
+        change_1, stratum_change = sign * self.step_1, sign * max(self.step_1, self.stratum)
         # for UCS, a larger effect of step 2 is always worse; for other letters, both directions are tried
         for change_2 in (self.step_2,) if letter is Letter.UCS else (self.step_2, -self.step_2):
-            changes = {"stratum": stratum, "content": change_2}  # by the kind of a hidden effect
+            changes = {"stratum": stratum_change, "content": change_2}  # by the kind of a hidden effect
             hidden = tuple(
                 replace(effect, draws=effect.draws + changes.get(effect.kind, 0.0)) for effect in evidence.hidden
             )
@@ -193,11 +193,11 @@ class Tolerance:
     def weigh(self, evidence: Evidence, delta: float | None = None) -> Probabilities:
         """Compute the probability of each letter; a given `delta` replaces the declared tolerance."""
         limit = self.delta if delta is None else delta
-        content = self.further.get("content")
-        if self.step_1 is None:
-            return letter_probabilities(evidence, limit, content)
+        content_limit = self.further.get("content")
+        if self.step_1 is None:  # both steps have the same limit
+            return letter_probabilities(evidence, limit, content_limit)
         step_1_limit = self.step_1 * limit / self.delta  # another `delta` changes both limits in proportion
-        return letter_probabilities(evidence, step_1_limit, content, step_2=limit)
+        return letter_probabilities(evidence, step_1_limit, content_limit, step_2=limit)
 
     @property
     def of_step_1(self) -> float:
@@ -214,8 +214,8 @@ class Tolerance:
             return True
         if letter is Letter.BS or self.hidden_confidence is None:  # the lower confidence is for UCS and DSBS
             return False
-        is_enough_without = self.weigh(replace(evidence, hidden=())).of(letter) >= self.confidence
-        return is_enough_without and self.weigh(evidence).of(letter) >= self.hidden_confidence
+        is_enough_without_hidden = self.weigh(replace(evidence, hidden=())).of(letter) >= self.confidence
+        return is_enough_without_hidden and self.weigh(evidence).of(letter) >= self.hidden_confidence
 
     def stops(self, probabilities: Probabilities) -> bool:
         """Return whether the likeliest letter is probable enough to stop asking."""
@@ -310,7 +310,7 @@ class Measurement(Generic[D]):
         )
 
     def _hidden_reasons(self, letter: Letter, evidence: Evidence, lost: Lost) -> list[Reason]:
-        """Return reasons for the letter: the hidden effects that most probably exceed their limit, likeliest first.
+        """Return reasons for the letter: effects hidden by the mean that probably exceed their limit, likeliest first.
 
         The effect on single cases is left out if the mean shows it: its reason says that groups are alike on average.
         """
@@ -400,8 +400,8 @@ def _split_off_unread(evidence: Evidence) -> tuple[bool, Evidence]:
     unread_mask = [effect.kind == "loss" and effect.bound for effect in evidence.hidden]  # see `losses.loss_effect`
     # infinity: an effect without a limit of its own exceeds nothing
     exceeds_limit = [effect.beyond(math.inf).mean() > 0.5 for effect in compress(evidence.hidden, unread_mask)]
-    others = tuple(effect for effect, is_unread in zip(evidence.hidden, unread_mask, strict=True) if not is_unread)
-    return any(exceeds_limit), replace(evidence, hidden=others)
+    remaining = tuple(effect for effect, is_unread in zip(evidence.hidden, unread_mask, strict=True) if not is_unread)
+    return any(exceeds_limit), replace(evidence, hidden=remaining)
 
 
 def insufficient(error: EvidenceError, component: str | None = None) -> Reason:

@@ -153,7 +153,7 @@ class PartLetter:
 
     @classmethod
     def of(cls, source: Component | ComponentDocument | RatingDocument) -> Self:
-        """Read the letter of a component or a rating."""
+        """Read the letter of a component or a rating; it is withheld if it is undeclared for one of certain reasons."""
         sources: list[Component | ComponentDocument | RatingDocument] = [source, *getattr(source, "components", ())]
         codes = {reason.code for entry in sources for reason in entry.reasons}
         stated = source.probabilities or None  # a document without probabilities has an empty mapping
@@ -174,7 +174,7 @@ class JointLetter:
 
 
 def join_letters(parts: Sequence[PartLetter], confidence: float, aggregation: str) -> JointLetter | None:
-    """Aggregate the letters of independent parts; ``None`` if no part was measured.
+    """Aggregate the letters of independent parts (components or ratings); ``None`` if no part was measured.
 
     Of several parts about which nothing is known, at least one is biased almost surely. So a worst letter must be
     declared in one part, and the commonest letter in at least half of the parts that have it. With the aggregation
@@ -236,26 +236,26 @@ def deciding_components(rating: Rating) -> tuple[str, ...]:
     )
 
 
-def _reasons(letter: Letter, probabilities: Probabilities, finding: Finding, parts: list[Component]) -> list[Reason]:
+def _reasons(letter: Letter, probabilities: Probabilities, finding: Finding, judged: list[Component]) -> list[Reason]:
     """Return the reasons of up to `MOST_QUOTED` deciding components, exhausted budgets, and how letters were joined."""
-    deciding_parts = [component for component in parts if component.letter is letter] or parts
-    reasons = [reason for component in deciding_parts[:MOST_QUOTED] for reason in component.reasons]
+    deciding = [component for component in judged if component.letter is letter] or judged
+    reasons = [reason for component in deciding[:MOST_QUOTED] for reason in component.reasons]
     known_codes = {(reason.component, reason.code) for reason in reasons}
     reasons += [
         reason
-        for component in parts
+        for component in judged
         for reason in component.reasons
         if reason.code == "budget-exhausted" and (reason.component, reason.code) not in known_codes
     ]
     if len(finding.components) > 1:
-        if len(deciding_parts) == len(parts):
-            reasons.append(Reason("all-components-agree", {"letter": letter.value, "count": len(parts)}))
+        if len(deciding) == len(judged):
+            reasons.append(Reason("all-components-agree", {"letter": letter.value, "count": len(judged)}))
         else:
-            aggregation_facts = {"components": [component.name for component in deciding_parts], "letter": letter.value}
+            aggregation_facts = {"components": [component.name for component in deciding], "letter": letter.value}
             code = "worst-component" if finding.aggregation == "worst" else "commonest-letter"
             reasons.append(Reason(code, aggregation_facts))
     is_enough = probabilities.of(letter) >= finding.confidence
-    if not is_enough and all(component.declared for component in parts) and len(parts) == len(finding.components):
+    if not is_enough and all(component.declared for component in judged) and len(judged) == len(finding.components):
         facts = {"confidence": finding.confidence, "probability": probabilities.of(letter)}
         reasons.append(Reason("joint-confidence-low", facts))
     return reasons

@@ -166,10 +166,10 @@ def probability_letters_differ(before: Mapping[str, float], after: Mapping[str, 
 def _check_same_question(before: RatingDocument, after: RatingDocument) -> None:
     """Raise `NotTheSameQuestion` if two ratings differ in method or attribute."""
     for name in ("method", "attribute"):
-        first, second = getattr(before, name), getattr(after, name)
-        if first != second:
+        first_value, second_value = getattr(before, name), getattr(after, name)
+        if first_value != second_value:
             raise NotTheSameQuestion(
-                f"the {name} is {first!r} in one rating and {second!r} in the other: "
+                f"the {name} is {first_value!r} in one rating and {second_value!r} in the other: "
                 f"their letters answer different questions; choose two ratings with the same {name}"
             )
 

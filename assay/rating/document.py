@@ -161,12 +161,12 @@ def _precedence(candidate: DecidingEffect) -> tuple[float, bool, float]:
 
 def deciding_part(rating: RatingDocument) -> tuple[ComponentDocument, DecidingEffect] | None:
     """Return the component that decided the letter of a rating, and its effect; ``None`` if nothing was measured."""
-    pairs = [
+    judged_parts = [
         (part, effect)
         for part in rating.components
         if part.letter is not None and (effect := deciding_effect(part, part.letter)) is not None
     ]
-    candidates = [(part, effect) for part, effect in pairs if part.letter is rating.letter] or pairs
+    candidates = [(part, effect) for part, effect in judged_parts if part.letter is rating.letter] or judged_parts
     # as in `_precedence`: among effects that are surely beyond their limits, the size decides
     strengths = [(min(round(effect.chance, 6), IS_SURE), _limit_share(effect)) for _, effect in candidates]
     return candidates[strengths.index(max(strengths))] if candidates else None

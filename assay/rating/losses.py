@@ -101,13 +101,13 @@ def _differ_clearly(counts: Sequence[tuple[int, int]]) -> bool:
     """Return whether the largest and smallest share of losses differ significantly; `counts`: (lost, all) by group."""
     if len(counts) < 2:
         return False
-    shares = [lost / size for lost, size in counts]
-    most_lost, most_size = counts[shares.index(max(shares))]
-    least_lost, least_size = counts[shares.index(min(shares))]
-    lost, size = most_lost + least_lost, most_size + least_size
-    as_extreme = np.arange(most_lost, min(lost, most_size) + 1)  # numbers of lost replies of the most affected group
-    log_ways = _log_comb(most_size, as_extreme) + _log_comb(least_size, lost - as_extreme)
-    tail = np.exp(log_ways - _log_comb(size, lost)).sum()  # hypergeometric probability of as many or more
+    shares = [lost / total for lost, total in counts]
+    worst_lost, worst_total = counts[shares.index(max(shares))]
+    best_lost, best_total = counts[shares.index(min(shares))]
+    both_lost, both_total = worst_lost + best_lost, worst_total + best_total
+    as_extreme = np.arange(worst_lost, min(both_lost, worst_total) + 1)  # lost replies of the most affected group
+    log_ways = _log_comb(worst_total, as_extreme) + _log_comb(best_total, both_lost - as_extreme)
+    tail = np.exp(log_ways - _log_comb(both_total, both_lost)).sum()  # hypergeometric probability of as many or more
     pair_count = len(counts) * (len(counts) - 1) / 2
     return bool(2 * pair_count * tail <= 1 - CONFIDENCE_AGAINST_CHANCE)  # both tails, and Bonferroni's correction
 
@@ -145,8 +145,8 @@ def loss_effect(
     groups = _losses_by_group(by_group)
     most_affected = max(groups, key=lambda name: groups[name].share, default="")
     has_ungrouped = of_no_group > 0
-    difference = loss_difference(groups, limit, confidence, rng, draws, even_if_none_lost=has_ungrouped)
-    refusal_effect = HiddenEffect("loss", most_affected, difference, limit, chance=may_be_chance(groups))
+    refusal_gap = loss_difference(groups, limit, confidence, rng, draws, even_if_none_lost=has_ungrouped)
+    refusal_effect = HiddenEffect("loss", most_affected, refusal_gap, limit, chance=may_be_chance(groups))
     if not any(group.unread for group in groups.values()):
         return (refusal_effect,)
     lost_gap = loss_difference(groups, limit, confidence, rng, draws, even_if_none_lost=has_ungrouped, with_unread=True)
@@ -183,7 +183,7 @@ def lost_items(by_list: ByGroup, of_step_1: Collection[str], of_step_2: Collecti
 def _loss_facts(groups: Mapping[str, LostOfGroup], of_no_group: int) -> Json:
     """Return facts on lost replies: their number, and the groups with the largest and the smallest share of losses."""
     most_affected = max(groups, key=lambda name: groups[name].share)
-    least_affected = min(reversed([*groups]), key=lambda name: groups[name].share)  # reversed: not `most_affected`
+    least_affected = min(reversed([*groups]), key=lambda name: groups[name].share)  # reversed: another one in a tie
     return {
         "lost": sum(losses.refused + losses.unread + losses.failed for losses in groups.values()) + of_no_group,
         "most": most_affected,
@@ -217,7 +217,7 @@ def losses_document(by_group: ByGroup, limit: float | None) -> Mapping[str, Shar
 
 
 def hidden_documents(hidden: Sequence[HiddenEffect]) -> tuple[HiddenDocument, ...]:
-    """Return the hidden effects, each with its interval and limit; `NO_ITEMS` if none was computed.
+    """Return the effects that the mean can hide, each with its interval and limit; `NO_ITEMS` if none was computed.
 
     The effect of kind ``loss`` is left out if nothing was lost; `losses_document` has the counts.
     """

@@ -132,7 +132,7 @@ def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Cha
     delta, confidence : float
         Tolerance, in shares; probability from which a letter is declared.
     """
-    answers = np.array(looks.answers, dtype=float)
+    answers = np.array(looks.answers, dtype=float)  # number of answers so far at each look
     n_new = np.diff(answers, prepend=0.0)  # number of answers that each look adds
     # 0.25: the variance of an answer that is yes or no with equal odds
     topic_variance = 0.25 * ALIKE / max(1, looks.topics)
@@ -159,15 +159,15 @@ def calls_of_first_look(method: Method, most_per_call: int, seed: int) -> tuple[
     """
     expected = method.expected_probes()
     if most_per_call == 1 or expected > MOST_GROUPED:
-        return math.ceil(expected / most_per_call), 0  # with a call for each question, no batch needs more
+        return math.ceil(expected / most_per_call), 0  # 0: no batch needs calls beyond these
     session, calls, batches = Session(method.design(generator(seed))), 0, 0
     while session.finding is None and session.asked < expected:
-        missing = session.missing
-        per_call = questions_in_a_call(missing, most_per_call) if missing else 1
-        groups = Counter(_call_group(probe.ask) for probe in missing)
-        calls += sum(math.ceil(count / per_call) for count in groups.values())
+        missing_probes = session.missing
+        per_call = questions_in_a_call(missing_probes, most_per_call) if missing_probes else 1
+        counts_by_group = Counter(_call_group(probe.ask) for probe in missing_probes)
+        calls += sum(math.ceil(count / per_call) for count in counts_by_group.values())
         batches += 1
-        for probe in missing:
+        for probe in missing_probes:
             session.accept(probe, _invent_reply(probe.ask))
         if session.asked < expected:
             session.advance()

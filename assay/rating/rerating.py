@@ -85,15 +85,15 @@ def rerate(
         raise RecordError("the rating has no seed, so that its evidence cannot be replayed")
     original_methodology = rules_of(rating)
     recorded_method = original_methodology.amend(method)
-    recorded_run = session = replay(recorded_method, seed, observations)
+    recorded_run = judged_run = replay(recorded_method, seed, observations)
     if recorded_run.evidence.head() != rating.evidence_digest:
         raise EvidenceAltered(recorded_run.evidence.head(), str(rating.evidence_digest))
     amended_method = methodology.amend(method)
     if methodology.version != original_methodology.version and amended_method != recorded_method:
-        session = replay(amended_method, seed, observations, more=True)
-    assert session.finding is not None  # noqa: S101  a complete replay ends with a finding
+        judged_run = replay(amended_method, seed, observations, more=True)
+    assert judged_run.finding is not None  # noqa: S101  a complete replay ends with a finding
     document = rating_document(
-        replace(methodology.judge(_add_reasons(session.finding, rating)), methodology_version=methodology.version),
+        replace(methodology.judge(_add_reasons(judged_run.finding, rating)), methodology_version=methodology.version),
         vocabulary=Vocabulary.of(method),
         experiment=rating.experiment,
         target=rating.target,

@@ -125,7 +125,7 @@ def log_e_process(growth: Floats) -> Floats:
 
 def evidence_of_change(runs: Sequence[SentinelRun]) -> ChangeEvidence:
     """Test whether the service changed; `runs` are the runs of one test in their order, at least one."""
-    keys = sorted(runs[0].outcomes)
+    keys = sorted(runs[0].outcomes)  # of the cases that are asked again
     outcomes_by_row = [runs[0].reference, *(run.outcomes for run in runs)]  # row 0: the reference; row n: the n-th run
     history = np.array([[row.get(key) for key in keys] for row in outcomes_by_row], dtype=float)  # `None` becomes NaN
     ranks = [

@@ -69,8 +69,8 @@ def judge_answers(
     if answers.unasked or max(lost_shares.values()) > LOST_SHARE:
         return measurement.give_up(_lost_reason(name, answers, max(lost_shares.values())))
     try:
-        bias, gap = _draw_mean(scores.bias, bias_rng), _draw_mean(scores.gaps, gap_rng)
-        hidden = _preference_effects(scores.preferences, preference_rng)
+        bias, gap = _draw_mean(scores.bias, bias_rng), _draw_mean(scores.gaps, gap_rng)  # draws of both means
+        hidden = _preference_effects(scores.preferences, preference_rng)  # effects that a mean can conceal
     except EvidenceError as error:
         return measurement.impossible(error)
     hidden += loss_effect(answers.by_group, delta_loss, tolerance.confidence, loss_rng, DRAWS)
@@ -114,7 +114,7 @@ def template_scores(questions: Sequence[AskedQuestion], shares: OptionShares) ->
 
 
 def _means_by_template(scores: Mapping[str, Mapping[C, Sequence[float]]], kinds: Sequence[C]) -> dict[str, float]:
-    """Return, by template, the mean of the mean scores of all `kinds`; leave out templates that lack a kind."""
+    """Return, by template, the mean of the mean scores of all `kinds` of questions; leave out templates without one."""
     return {
         template: float(np.mean([np.mean(by_kind[kind]) for kind in kinds]))
         for template, by_kind in scores.items()
@@ -141,14 +141,14 @@ def _preference_effects(
     drawn_preferences: list[Floats] = []
     for group, by_template in preferences.items():
         preference = np.array([*by_template.values()])
-        comparable = [other for other in drawn_preferences if len(other) == len(preference)]
-        is_opposite = any(np.allclose(preference, -other) for other in comparable)  # the groups only occur together
+        comparable = [earlier for earlier in drawn_preferences if len(earlier) == len(preference)]
+        is_opposite = any(np.allclose(preference, -earlier) for earlier in comparable)  # the groups only occur together
         if len(preference) < LEAST_UNITS or is_opposite:
             continue
         drawn_preferences.append(preference)
         draws = _draw_mean(by_template, rng)
-        name = f"answers that name “{group}”, whichever question is asked"
-        effects.append(HiddenEffect("stratum", name, np.abs(draws), chance=may_be_chance(draws)))
+        effect_name = f"answers that name “{group}”, whichever question is asked"
+        effects.append(HiddenEffect("stratum", effect_name, np.abs(draws), chance=may_be_chance(draws)))
     return tuple(effects)
 
 
@@ -203,7 +203,7 @@ def _context_document(scores: ContextScores) -> ContextDocument:
 
 
 def _reason_for(letter: Letter, name: str, detail: QuestionsComponent, bias: float, scores: TemplateScores) -> Reason:
-    """Return a letter's reason: for BS, counts if the context states no fact; otherwise the accuracies if it does."""
+    """Return a letter's reason: for BS, with counts of answers in open contexts; else with accuracies given facts."""
     ambiguous = detail.contexts["ambig"]
     naming_count, biased_count = ambiguous.naming or 0, ambiguous.biased or 0
     facts: dict[str, int | float] = {"named": naming_count, "read": ambiguous.read or 0}
@@ -211,8 +211,8 @@ def _reason_for(letter: Letter, name: str, detail: QuestionsComponent, bias: flo
         code = "names-by-stereotype" if bias >= 0 else "names-against-stereotype"
         return Reason(code, {**facts, "biased": biased_count if bias >= 0 else naming_count - biased_count}, name)
     fitting, against = (
-        float(np.mean([accuracy[template] for template in scores.gaps]))
-        for accuracy in (scores.fitting, scores.against)
+        float(np.mean([accuracy_by_template[template] for template in scores.gaps]))
+        for accuracy_by_template in (scores.fitting, scores.against)
     )
     facts = {"fitting": fitting, "against": against}
     return Reason("facts-by-stereotype" if letter is Letter.DSBS else "answers-by-facts", facts, name)

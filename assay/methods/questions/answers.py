@@ -44,7 +44,7 @@ class QuestionAnswers(Tally):
         yield from ask_in_batches(probes, lambda key, replies: self.take(key, replies[0]))
 
     def _build_probe(self, key: AnswerKey) -> Probe:
-        """Return the probe that asks a question with its options in one order; versions are of the same people."""
+        """Return the probe for a key; all questions on the same two people are versions of one item (`versions_of`)."""
         index, order, repeat = key
         question = self.questions[index]
         ask = Choose(question.text, question.in_order(order))
@@ -58,7 +58,7 @@ class QuestionAnswers(Tally):
         position = reply.value.get("choice") if isinstance(reply.value, Mapping) else None
         is_usable = isinstance(position, int) and not isinstance(position, bool) and 0 <= position < OPTIONS
         fits = question.fits_stereotype
-        group = None if fits is None else GROUPS[fits]
+        group = None if fits is None else GROUPS[fits]  # that the stated fact is about
         outcome = self.count_reply(reply.failure, None if is_usable else "no-choice", group)
         if outcome == "usable" and isinstance(position, int):
             self.letters[position] += 1
@@ -72,9 +72,9 @@ class QuestionAnswers(Tally):
         choices_by_question: dict[int, list[int]] = {}
         for (index, _, _), choice in sorted(self.choices.items()):  # in the order of the questions, not of the replies
             choices_by_question.setdefault(index, []).append(choice)
-        answers_each = OPTIONS * self.repeats
+        answers_per_question = OPTIONS * self.repeats
         return {
-            index: np.bincount(choices, minlength=OPTIONS) / answers_each
+            index: np.bincount(choices, minlength=OPTIONS) / answers_per_question
             for index, choices in choices_by_question.items()
-            if len(choices) == answers_each
+            if len(choices) == answers_per_question
         }

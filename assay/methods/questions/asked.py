@@ -124,7 +124,7 @@ def recorded_questions(records: Iterable[Json]) -> tuple[AskedQuestion, ...]:
 
 
 def shipped_questions(attribute: str, turns: int, rng: np.random.Generator) -> tuple[AskedQuestion, ...]:
-    """Return the shipped questions about an attribute, once for each turn with other people; options are shuffled."""
+    """Return the shipped questions about an attribute with shuffled options, in turns; each turn has other people."""
     people = people_in_questions(attribute)
     return tuple(
         question

@@ -114,7 +114,7 @@ class GroupQuestions(Bounded, Method):
         return self._count_probes(self._turn_limit)
 
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Ask questions in three orders of their options, until an interim analysis finds a clear letter."""
+        """Ask turns of questions (each about other people), in three orders of options, until the letters are clear."""
         question_rng, order_rng, analysis_rng = rng.spawn(3)
         questions = self._recorded_questions() or shipped_questions(self.attribute, self._turn_limit, question_rng)
         categories = sorted({question.category for question in questions})
@@ -122,12 +122,12 @@ class GroupQuestions(Bounded, Method):
         components: list[Component] = []
         looks: list[QuestionsLook] = []
         turns_before = 0
-        for turns in look_sizes(self._first_turns(), self._turn_limit, self.stop_early):  # a turn: with other people
-            in_look = [question for question in questions if turns_before <= question.turn < turns]
+        for turns_so_far in look_sizes(self._first_turns(), self._turn_limit, self.stop_early):  # up to each analysis
+            in_look = [question for question in questions if turns_before <= question.turn < turns_so_far]
             for name, tally in answers.items():
                 yield from tally.ask([question for question in in_look if question.category == name], order_rng)
-            turns_before = turns
-            error_fraction = 1.0 if turns == self._turn_limit else EARLY_ERROR_FRACTION
+            turns_before = turns_so_far
+            error_fraction = 1.0 if turns_so_far == self._turn_limit else EARLY_ERROR_FRACTION
             components = self._judge(answers, analysis_rng.spawn(1)[0], error_fraction)
             question_count = sum(len(tally.questions) for tally in answers.values())
             looks.append(QuestionsLook(question_count, {component.name: component.letter for component in components}))

@@ -19,8 +19,8 @@ _STATEMENT = re.compile(r"(?:[^{}]|\{[A-Za-z_]+\})+")
 
 
 def check_held_back(material: HeldBack) -> None:
-    """Raise `SpecificationError`, naming the field, if unpublished material cannot be added to the shipped material."""
-    shipped = contents()
+    """Raise `SpecificationError`, naming the field, if unpublished texts cannot be added to the shipped ones."""
+    shipped = contents()  # words by side: the shipped word lists
     if not material.contents.keys() <= shipped.keys():
         unknown = ", ".join(sorted(material.contents.keys() - shipped.keys()))
         raise SpecificationError(f"unknown word lists: {unknown}; the lists are {', '.join(shipped)}", "contents")

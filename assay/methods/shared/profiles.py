@@ -120,8 +120,8 @@ class TextProfiles(Bounded):
         Raise `SpecificationError`, which names the field, if a field is still missing or is invalid.
         """
         mention = self.mention or (None if self.decision is None else "explicit")  # how texts mention a value
-        needs_documents = self.pairs and not (self.frames or self.contents)  # to compare, and none are given
-        decision_name = self.decision or (COMPARED_DECISION if needs_documents else None)
+        needs_documents = self.pairs and not (self.frames or self.contents)  # pairs to compare, and none are given
+        decision_name = self.decision or (COMPARED_DECISION if needs_documents else None)  # such as hiring
         language = self.language
         if language != ENGLISH:
             sentence_table(language)  # raises an error for an unknown language
@@ -153,7 +153,7 @@ class TextProfiles(Bounded):
 
         words_by_side = {side: without_earlier(words) for side, words in self.contents.items()}
         profiles = replace(self, frames=without_earlier(self.frames), contents=words_by_side, held_back=())
-        if profiles.frames != frames() or profiles.contents != contents():
+        if profiles.frames != frames() or profiles.contents != contents():  # they are a requester's own
             return profiles
         return replace(
             profiles,
@@ -193,9 +193,9 @@ def check_profiles(profiles: TextProfiles) -> None:
     if len(profiles.contents) != 2:
         raise SpecificationError(f"contents must have two sides, not {len(profiles.contents)}", "texts.contents")
     check_frames(profiles.frames, "texts.frames")
-    for group, by_name in (("people", profiles.people), ("contents", profiles.contents)):
-        for name, words in by_name.items():
-            _check_words(f"texts.{group}.{name}", name, words)
+    for field_name, words_by_name in (("people", profiles.people), ("contents", profiles.contents)):
+        for name, words in words_by_name.items():
+            _check_words(f"texts.{field_name}.{name}", name, words)
     person, content = (max(chain(*words.values()), key=len) for words in (profiles.people, profiles.contents))
     longest = max((len(write_profile(frame, person, content)) for frame in profiles.frames), default=0)
     if (characters := profiles.expected() * len(profiles.people) * longest) > MOST_CHARACTERS:
@@ -236,12 +236,12 @@ def text_cases(profiles: TextProfiles, rng: np.random.Generator) -> tuple[Case, 
     for cycle, round_ in product(range(len(frame_order)), range(max(map(len, words_by_side.values())))):
         if len(cases) >= profiles.most:
             break
-        for position, pair in enumerate(pair_order):
-            frame = int(frame_order[(position + round_ + cycle) % len(frame_order)])
+        for position, pair_index in enumerate(pair_order):
+            frame_index = int(frame_order[(position + round_ + cycle) % len(frame_order)])
             for side, words in words_by_side.items():
                 if round_ < len(words):  # a side can have fewer words than the other
-                    word = int(word_orders[side][position][round_])
-                    cases.append(_text_case(profiles, side, pair=int(pair), word=word, frame=frame))
+                    word_index = int(word_orders[side][position][round_])
+                    cases.append(_text_case(profiles, side, pair=int(pair_index), word=word_index, frame=frame_index))
     cases = cases[: profiles.most]
     return _add_opponents(profiles, cases, rng) if profiles.pairs else tuple(cases)
 

@@ -92,12 +92,12 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
         With neutral terms, a frame can prefer a group; with other terms, a group, the stereotype or its opposite.
         """
         hidden = super().hidden(effects, tolerance, rng)
-        if not self.strata:
+        if not self.strata:  # which says whether to judge what a mean can hide
             return hidden
         neutral_choices = self.preferences("neutral")
         stereotype_choices = [preference for role in TIED for preference in self.preferences(role)]
         group_choices = [(pair, self.tally.results[pair].preferred) for pair, _ in stereotype_choices]
-        no_mean = np.full_like(effects.neutral, NO_PREFERENCE)  # adds 0: `super` judges the mean of both lists already
+        no_mean = np.full_like(effects.neutral, NO_PREFERENCE)  # a mean shift of 0, as `super` judges the mean
         limit = tolerance.of_step_1
         for kind, name, choices, score in (
             ("individual", "typical frame", neutral_choices, effects.neutral),
@@ -107,7 +107,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
             frame_effect = _typical_frame_effect(choices, score - NO_PREFERENCE, limit, rng.spawn(1)[0])
             if frame_effect is not None:
                 draws, is_bound = frame_effect
-                is_bound = is_bound or len(choices) < SEVERAL_FRAMES * answers_needed(limit)
+                is_bound = is_bound or len(choices) < SEVERAL_FRAMES * answers_needed(limit)  # too few choices
                 hidden += (HiddenEffect(kind, name, draws, limit, bound=is_bound),)
         return hidden
 
@@ -199,14 +199,14 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior, Stereo
     def _group_pairs(self) -> tuple[GroupPair, ...]:
         """Return scores by pair of group terms (he, she), because a single pair can cause the whole effect."""
         rows: list[GroupPair] = []
-        for index, (first, second) in enumerate(self.words.pairs):
+        for index, (first_word, second_word) in enumerate(self.words.pairs):
             neutral_shares = [share for pair, share in self.preferences("neutral") if pair.pair_index == index]
             stereotype_shares = [share for pair, share in self.preferences(*TIED) if pair.pair_index == index]
             if neutral_shares or stereotype_shares:
                 rows.append(
                     GroupPair(
-                        first,
-                        second,
+                        first_word,
+                        second_word,
                         neutral=float(np.mean(neutral_shares)) if neutral_shares else None,
                         stereotyped=float(np.mean(stereotype_shares)) if stereotype_shares else None,
                         pairs=len(neutral_shares) + len(stereotype_shares),

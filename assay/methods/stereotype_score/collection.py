@@ -76,13 +76,13 @@ class PairTally(AnswerTally[Pair, PairComparison]):
 
     def take(self, rung: Rung, pair: Pair, replies: Sequence[Reply]) -> None:
         """Count a pair's replies to a rung (way of asking); store its comparison if they are usable and complete."""
-        no_answer = f"no-{'choice' if rung == 'choice' else 'number'}"
+        code = f"no-{'choice' if rung == 'choice' else 'number'}"
         if rung == "choice":  # a question is about both groups, so it counts for that of the term's stereotype, if any
             group_of_role = dict(zip(TIED, self.groups, strict=True))  # `TIED`: the roles of stereotype terms
             groups = [group_of_role.get(pair.role)] * len(replies)
         else:  # replies about the first group's and the second group's sentence alternate
             groups = [*self.groups] * (len(replies) // 2)
-        why_unusable = (no_answer if _READERS[rung](reply.value) is None else None for reply in replies)
+        why_unusable = (code if _READERS[rung](reply.value) is None else None for reply in replies)
         within_budget = self.count(replies, why_unusable, groups)
         comparison = compare(rung, replies)
         if within_budget and comparison is not None:
@@ -163,8 +163,8 @@ def compare(rung: Rung, replies: Sequence[Reply]) -> PairComparison | None:
         ]
         if len(scored_words) < KNOWN_SHARE * len(numbers) / 2 or not scored_words:
             return None  # too few words have probabilities to represent the sentences
-        first, second = map(math.fsum, zip(*scored_words, strict=True))
-        return PairComparison(preferred(first - second), first, second, len(scored_words))
+        first_total, second_total = map(math.fsum, zip(*scored_words, strict=True))
+        return PairComparison(preferred(first_total - second_total), first_total, second_total, len(scored_words))
     first_logprob, second_logprob = numbers
     if first_logprob is None or second_logprob is None:
         return None

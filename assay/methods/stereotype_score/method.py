@@ -166,7 +166,7 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
     def start_scores(
         self, words: StereotypeWords, detail: StereotypeComponent, ladder: Ladder | None
     ) -> Preferences | Component:
-        """Return scores without answers yet; if the service refuses every way of asking, a component with no letter."""
+        """Return scores without answers yet, or a component without a letter if `ladder` has no way of asking."""
         rung = None if ladder is None else ladder.rung
         if ladder is not None:
             detail = replace(detail, scoring=ScoringDocument(rung, self.scoring, dict(ladder.refused)))
@@ -200,8 +200,8 @@ class StereotypeScore(TermsDesign[StereotypeWords]):
             rows = [
                 (scores.words.name, pair.term, share) for scores in results for pair, share in scores.preferences(*TIED)
             ]
-            names, terms, shares = zip(*rows, strict=True) if rows else ((), (), ())
-            score = score_choices(shares, terms, biases=names)
+            bias_names, terms, shares = zip(*rows, strict=True) if rows else ((), (), ())
+            score = score_choices(shares, terms, biases=bias_names)
             document = replace(summary(score), posterior=posterior_of(score))
             return ModelScores(**vars(document), by_bias=dict(score.by_bias))
 

@@ -99,7 +99,7 @@ def judge(
 
 
 def _sides_to_judge(answered_inputs: AnsweredTexts | AnsweredCells) -> list[int]:
-    """Return the indices (0, 1) of those sides of the contents whose positive rate is not negligible.
+    """Return the indices (0, 1) of those sides (lists of contents) whose positive rate is not negligible.
 
     A side is left out if even the upper limit of its largest rate by value (as of a Poisson count) is negligible.
     """
@@ -107,13 +107,13 @@ def _sides_to_judge(answered_inputs: AnsweredTexts | AnsweredCells) -> list[int]
     minimum = min(LEAST_RATE, LEAST_PART * float(largest_rates.max()))
     judged_sides = []
     for side, rate in enumerate(largest_rates.tolist()):
-        positive_count, rate_per_input = 0.0, 1 / answered_inputs.input_count(side)
+        positive_count, rate_per_positive = 0.0, 1 / answered_inputs.input_count(side)
         if rate:  # effective number of positive inputs of the value with this rate
             positive_count = answered_inputs.effective_inputs(side) * rate / answered_inputs.rates[:, side].sum()
-            rate_per_input = rate / positive_count
+            rate_per_positive = rate / positive_count
         # two standard errors above a Poisson count, and 3 more, the upper limit of a count of 0
         upper_count = positive_count + 2 * math.sqrt(positive_count) + 3
-        if rate_per_input * upper_count > minimum:
+        if rate_per_positive * upper_count > minimum:
             judged_sides.append(side)
     return judged_sides
 
@@ -167,7 +167,7 @@ def _too_few_reason(answered_inputs: AnsweredTexts | AnsweredCells, *, strata: b
     positives on both sides, 20 inputs in all were found biased in 6 of 48 cases.
     """
     name, weights = answered_inputs.label, answered_inputs.weights
-    if weights.heavy:
+    if weights.heavy:  # few inputs have most of the weight
         return Reason("weights-heavy", {"tail": weights.tail, "limit": HEAVY, "effective": weights.effective}, name)
     needed_inputs = max(LEAST_YES, LEAST_OF_CELL * answered_inputs.cell_count) if strata else LEAST_YES
     if weights.effective < needed_inputs:

@@ -117,11 +117,11 @@ class VectorStimuli(Bounded):
         for value in self.values:
             for side in self.side_names:
                 cell_rows = self._rows_of_cell.get((value, side), [])
-                cell = f"{value} has {len(cell_rows)} rows of {side}"
+                count_text = f"{value} has {len(cell_rows)} rows of {side}"
                 if len(cell_rows) < LEAST_ROWS:
-                    raise SpecificationError(f"{cell}; at least {LEAST_ROWS} rows are needed", "vectors.rows")
+                    raise SpecificationError(f"{count_text}; at least {LEAST_ROWS} rows are needed", "vectors.rows")
                 if len(set(cell_rows)) < 2:
-                    raise SpecificationError(f"{cell}, all equal; at least two must differ", "vectors.rows")
+                    raise SpecificationError(f"{count_text}, all equal; at least two must differ", "vectors.rows")
                 try:
                     NormalPrior.of(np.array(cell_rows))
                 except EvidenceError as error:  # raised if the rows differ by less than the precision of floats

@@ -170,7 +170,7 @@ class StimulusSampling(Bounded, Method):
         label = self.label
         for size, is_last in self._look_sizes(len(cases)):
             if sampler is None:  # profiles of the prior; their answers show whether a surrogate is needed
-                profiles, p_included = list(cases[:size]), np.ones(size)
+                profiles, p_included = list(cases[:size]), np.ones(size)  # probabilities of being included
                 yield from self._ask_new(reply_log, profiles)
                 outcome = answered_texts(reply_log.answers(profiles, self.values), p_included, label)
                 label = self._chosen_label(outcome)
@@ -247,10 +247,10 @@ class StimulusSampling(Bounded, Method):
         count = math.ceil(TRAINING / len(self.vectors.priors))
         supplies = from_prior(self.vectors, count, rng)
         replies = yield from self._collect_replies(reply_log, supplies, count, kind="training")
-        result = read_positives(vector_answers(replies.values()), self.label)
-        if isinstance(result, Reason):
-            return result
-        label, p_positive = result[0], result[1][:, 0]
+        positives = read_positives(vector_answers(replies.values()), self.label)
+        if isinstance(positives, Reason):
+            return positives
+        label, p_positive = positives[0], positives[1][:, 0]
         vectors = np.concatenate([supply.vectors for supply in supplies.values()])  # in the order of the replies
         is_usable = np.isfinite(p_positive)
         try:
@@ -309,7 +309,7 @@ class StimulusSampling(Bounded, Method):
         undeclared, otherwise DSBS.
         """
         if not isinstance(outcome, Reason) and outcome.by_label is not None:
-            judge_one = replace(self, confidence=math.sqrt(self.confidence))._judge  # noqa: SLF001  of both together: squared
+            judge_one = replace(self, confidence=math.sqrt(self.confidence))._judge  # noqa: SLF001  squared for both
             judge_outcome = partial(judge_one, reply_log, route=route, complete_count=complete_count, is_last=is_last)
             by_scores = replace(outcome, by_label=None)
             components = [judge_outcome(answers, rng.spawn(1)[0]) for answers in (by_scores, outcome.by_label)]

@@ -101,9 +101,9 @@ def choose_label(replies: Sequence[Mapping[str, float]], requested_label: str | 
     score_sums = [sum(scores.values()) for scores in replies if len(scores) == 2]
     are_opposite = sum(abs(total - 1) > NEARLY for total in score_sums) <= LOST_SHARE * len(replies)
     if (len(labels) == 2 and are_opposite) or has_one_score:
-        pair = [NOT + labels[0], labels[0]] if has_one_score else labels
-        first_mean, second_mean = (np.mean([probability(scores, label) for scores in replies]) for label in pair)
-        return pair[0 if first_mean < second_mean else 1]
+        label_pair = [NOT + labels[0], labels[0]] if has_one_score else labels
+        first_mean, second_mean = (np.mean([probability(scores, label) for scores in replies]) for label in label_pair)
+        return label_pair[0 if first_mean < second_mean else 1]
     if len(labels) == 1:
         return Reason("constant-answers", {"label": labels[0], "inputs": len(replies)})
     return too_many_labels(labels) or Reason("labels-unknown", {"seen": labels[:MOST_SHOWN], "inputs": len(replies)})

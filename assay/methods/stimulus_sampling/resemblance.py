@@ -106,7 +106,7 @@ class Texts:
         return distances
 
     def _sample_vectors(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Sample all texts, and positive ones, as 0/1 vectors of their words; each of them of shape (DOTS, words)."""
+        """Sample from all texts and from positive ones: 0/1 vectors of their words, each of shape (DOTS, words)."""
         shares = (self.prior, self.posterior)
         indices = np.concatenate([rng.choice(self.p_positive.size, DOTS, p=probabilities) for probabilities in shares])
         vectors = indicators([self.words[int(index)] for index in indices])
@@ -236,10 +236,10 @@ def principal_components(vectors: ArrayLike, components: int = 2) -> PrincipalAx
         raise ZeroVariance(f"all {len(matrix)} vectors are the same; there is no direction in which they differ")
     _, spread, axes = np.linalg.svd(matrix - centre, full_matrices=False)
     leading = axes[:components]
-    sizes = np.abs(leading)
+    loading_sizes = np.abs(leading)
     # the first of equally large loadings fixes the axis's sign: mutually exclusive words have loadings that are
     # equal up to rounding
-    indices = (sizes >= (1 - AS_FAR) * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
+    indices = (loading_sizes >= (1 - AS_FAR) * loading_sizes.max(axis=1, keepdims=True)).argmax(axis=1)
     furthest = np.take_along_axis(leading, indices[:, None], axis=1)
     variance_shares = spread[:components] ** 2 / (spread**2).sum()
     return PrincipalAxes(centre, leading * np.where(furthest < 0, -1.0, 1.0), variance_shares)

@@ -94,11 +94,11 @@ class AnsweredTexts:
         answers do not allow a fit.
         """
         cases = self.cases[:TRAINING]
-        fitted = fit_surrogate(indicators([case.clusters for case in cases]), self.p_positive[:TRAINING].mean(axis=1))
+        logit = fit_surrogate(indicators([case.clusters for case in cases]), self.p_positive[:TRAINING].mean(axis=1))
         # in the order of the columns of `indicators`
         words = [(slot, word) for slot in cases[0].clusters for word in sorted({case.clusters[slot] for case in cases})]
-        weight_of = dict(zip(words, fitted.weights.tolist(), strict=True))
-        log_odds = [fitted.constant + sum(weight_of.get(key, 0.0) for key in case.clusters.items()) for case in pool]
+        weight_of = dict(zip(words, logit.weights.tolist(), strict=True))
+        log_odds = [logit.constant + sum(weight_of.get(key, 0.0) for key in case.clusters.items()) for case in pool]
         expected = special.expit(np.array(log_odds))
         return np.asarray((1 - DEFENCE) * expected / expected.mean() + DEFENCE)
 
@@ -129,7 +129,7 @@ class AnsweredTexts:
     def resemblance(self) -> Texts:
         """All texts with their shares among all inputs (the prior) and among those of the positive class."""
         inputs = [(case, value) for case in self.cases for value in range(len(self.values))]
-        prior = np.repeat(1 / self.p_included, len(self.values))
+        prior = np.repeat(1 / self.p_included, len(self.values))  # weights of texts included with unequal probability
         return Texts(
             words=[words_of(case, value, self.values) for case, value in inputs],
             texts=[str(case.versions[value]) for case, value in inputs],
@@ -148,7 +148,7 @@ def answered_texts(answers: Answers, p_included: Floats, requested_label: str | 
     usable_indices = np.flatnonzero(np.isfinite(p_positive).all(axis=1)).tolist()
     usable_cases = tuple(answers.cases[index] for index in usable_indices)
     outcome = AnsweredTexts(usable_cases, answers.values, label, p_positive[usable_indices], p_included[usable_indices])
-    if answers.contrary_labels() is None:
+    if answers.contrary_labels() is None:  # the labels agree with the scores beside them
         return outcome
     return replace(outcome, by_label=answered_texts(answers.by_label(), p_included, f"{label}{BY_LABEL}"))
 

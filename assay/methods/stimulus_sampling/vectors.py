@@ -40,10 +40,10 @@ class Supply:
 
 
 def from_prior(stimuli: VectorStimuli, count: int, rng: np.random.Generator) -> dict[PriorCell, Supply]:
-    """Draw `count` vectors of each cell (value and side of the content) from the prior."""
+    """Draw `count` vectors of each cell (value and side of the content) from the prior, so that all weigh the same."""
     supplies = {}
     for (cell, prior), child_rng in zip(stimuli.priors.items(), rng.spawn(len(stimuli.priors)), strict=True):
-        supplies[cell] = Supply(stimuli.rounded(prior.draw(count, child_rng)), scale=np.ones(count))
+        supplies[cell] = Supply(stimuli.rounded(prior.draw(count, child_rng)), scale=np.ones(count))  # equal weights
     return supplies
 
 
@@ -60,8 +60,8 @@ def from_surrogate(
         prior_vectors = prior.draw(count, child_rng)
         vectors = np.where(child_rng.random(count)[:, None] < DEFENCE, prior_vectors, posterior_vectors)
         # density of the posterior over that of the prior, at the unrounded vectors, because those were drawn
-        density = np.exp(special.log_expit(surrogate.score(vectors)) - log_mean_probability(surrogate, prior))
-        supplies[cell] = Supply(stimuli.rounded(vectors), scale=1 / (DEFENCE + (1 - DEFENCE) * density))
+        density_ratio = np.exp(special.log_expit(surrogate.score(vectors)) - log_mean_probability(surrogate, prior))
+        supplies[cell] = Supply(stimuli.rounded(vectors), scale=1 / (DEFENCE + (1 - DEFENCE) * density_ratio))
     return supplies
 
 
@@ -126,7 +126,7 @@ class AnsweredCells:
 
 def vector_answers(cell_replies: Iterable[Sequence[Reply]]) -> Answers:
     """Return the answers to vectors; a vector is asked about once, so there is only one value, which has no name."""
-    replies = [reply for replies in cell_replies for reply in replies]
+    replies = [reply for replies_of_cell in cell_replies for reply in replies_of_cell]
     answers = Answers(tuple(Case(str(index), ()) for index in range(len(replies))), values=("",), numbers=False)
     for index, reply in enumerate(replies):
         answers.take(index, 0, reply)
@@ -147,12 +147,12 @@ def answered_cells(
     prior, with which the vectors of the positive class are compared. `answers` are the replies as answers.
     """
     answers = vector_answers(replies.values()) if answers is None else answers
-    result = read_positives(answers, requested_label)
-    if isinstance(result, Reason):
-        return result
-    label, p_positive = result[0], result[1][:, 0]
+    positives = read_positives(answers, requested_label)
+    if isinstance(positives, Reason):
+        return positives
+    label, p_positive = positives[0], positives[1][:, 0]
     by_label: AnsweredCells | Reason | None = None
-    if answers.contrary_labels() is not None:
+    if answers.contrary_labels() is not None:  # labels contradict the scores beside them
         by_label = answered_cells(stimuli, supplies, replies, f"{label}{BY_LABEL}", rng.spawn(1)[0], answers.by_label())
     # a supply is as large as the last look, and its first vectors were asked about
     vectors = np.concatenate([supplies[cell].vectors[: len(cell_replies)] for cell, cell_replies in replies.items()])

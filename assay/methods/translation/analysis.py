@@ -235,7 +235,7 @@ class TranslationMethod(Bounded, Method):
     def tolerance(self) -> Tolerance:
         """The limits of one component.
 
-        Of several components, each asks on until its probability exceeds `confidence`, so that all can be declared.
+        Of n components, each asks on until its probability is the n-th root of `confidence`: then all can be declared.
         """
         component_confidence = self.confidence ** (1 / len(self.cells))
         further = {"content": self.content_tolerance}
@@ -311,7 +311,7 @@ class TranslationMethod(Bounded, Method):
     def _draw(self, translations: Translations, rng: np.random.Generator, times: int = 1) -> Posterior:
         """Draw transition matrices and effects from their posterior, as if all counts were `times` as large."""
         counts: Floats = translations.pooled_counts().astype(float) * times
-        if self.strata:
+        if self.strata:  # occupations are a sample, and what a mean can hide is judged
             counts = counts / design_effects(translations.by_occupation)[:, None]
         transitions = draw_transitions(counts, rng, DRAWS)
         shares = (translations.shares("unbiased"), translations.shares("biased"))
@@ -445,8 +445,8 @@ def _letter_reasons(
         }
         return [Reason("follows-biased-input", facts, translations.name)]
     reasons = []
-    content, limit = evidence.content, tolerance.further.get("content")
-    if content is not None and limit is not None and float((content > limit).mean()) > 0.5:
+    content, content_limit = evidence.content, tolerance.further.get("content")
+    if content is not None and content_limit is not None and float((content > content_limit).mean()) > 0.5:
         reasons.append(
             Reason("answers-by-occupation", {**common_facts, "content": float(content.mean())}, translations.name)
         )
@@ -476,9 +476,9 @@ def _shift_reason(translations: Translations, step_1: float, common_facts: Json)
         facts = {**common_facts, "value": value, "collapsed": int(counts[:, gainer].sum()), "sent": total}
         return Reason("collapses-to-value", facts, translations.name)
     other_rows = [index for index, row in enumerate(translations.rows) if row != value]
-    source = max(other_rows, key=lambda index: rates[index, gainer])
-    shift_facts = {"shifted": int(counts[source, gainer]), "sent": int(counts[source].sum())}
+    source_row = max(other_rows, key=lambda index: rates[index, gainer])
+    shift_facts = {"shifted": int(counts[source_row, gainer]), "sent": int(counts[source_row].sum())}
     # neutral sentences name no value: their rows are those of the occupations
     row_fact = "occupations" if translations.neutral else "from"
-    facts = {**common_facts, "step_1": step_1, row_fact: translations.rows[source], "to": value, **shift_facts}
+    facts = {**common_facts, "step_1": step_1, row_fact: translations.rows[source_row], "to": value, **shift_facts}
     return Reason("introduces-bias", facts, translations.name)

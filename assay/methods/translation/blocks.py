@@ -132,7 +132,7 @@ class Text:
 
 
 def halves(texts: Sequence[Text]) -> tuple[Sequence[Text], ...]:
-    """Split texts into two parts so that few contents (occupation and frame) occur twice in one; one if all differ.
+    """Split texts into two parts in which few contents (occupation and frame) occur twice; into one part if all differ.
 
     One part is translated there and back before the other, so that sentences that differ only in the value are sent far
     apart, even if texts are few. The split is a greedy two-colouring of the graph that joins texts with equal contents.
@@ -167,14 +167,14 @@ def capacity(
 ) -> int:
     """Count the texts per block that `block_writer` can write about occupations of `pool` without repetition."""
     content_count = len(pool) * len(construction.frames_for(attribute))
-    names = attribute.value_names
+    names = attribute.value_names  # a text has as many sentences
     return _texts_per_block(_block_shares(specs, names), len(names), content_counts=(content_count,) * len(names))
 
 
 def neutral_capacity(attribute: Attribute, specs: Sequence[BlockSpec], source: SourceLanguage | None = None) -> int:
     """Count the texts per block that a `neutral_writer` can write before it would repeat a sentence."""
     pool, neutral = _neutral_material(source)
-    names = attribute.value_names
+    names = attribute.value_names  # of an occupation: the gender that does it more often
     content_counts = tuple(len(_occupations_of(name, pool)) * len(neutral.frames) for name in names)
     return _texts_per_block(_block_shares(specs, names), per_text=1, content_counts=content_counts)
 

@@ -234,10 +234,10 @@ class Translations(Tally):
         """Count pairs of sentences that differ only in the value: with equal outputs, in all, and by the two values."""
         equal_pairs = 0
         pairs_by_rows: Counter[tuple[int, int]] = Counter()
-        for output_by_row in self.content.values():
-            for a, b in combinations([row for row in self.rows if row in output_by_row], 2):
-                pairs_by_rows[self.rows.index(a), self.rows.index(b)] += 1
-                equal_pairs += output_by_row[a] == output_by_row[b]
+        for output_by_row in self.content.values():  # of each content: the output by the value that was sent
+            for value, other_value in combinations([row for row in self.rows if row in output_by_row], 2):
+                pairs_by_rows[self.rows.index(value), self.rows.index(other_value)] += 1
+                equal_pairs += output_by_row[value] == output_by_row[other_value]
         return equal_pairs, pairs_by_rows.total(), pairs_by_rows
 
     def document(self) -> TranslationComponent:

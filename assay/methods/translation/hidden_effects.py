@@ -77,7 +77,7 @@ def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
     """
     if not by_occupation:
         return np.ones(1)
-    counts = np.array(list(by_occupation.values()), dtype=float)
+    counts = np.array(list(by_occupation.values()), dtype=float)  # shape (occupations, rows, outputs)
     inflation = np.ones(counts.shape[1])
     for row in range(len(inflation)):
         occupation_counts = counts[counts[:, row].sum(axis=1) > 0, row]
@@ -155,7 +155,7 @@ def _draw_spread(
     """
     if limit is None or len(translations.by_occupation) < LEAST_OCCUPATIONS:
         return ()
-    counts = np.array(list(translations.by_occupation.values())) * times
+    counts = np.array(list(translations.by_occupation.values())) * times  # shape (occupations, rows, outputs)
     shares = translations.shares("unbiased")[0]
     variance = np.zeros(DRAWS)
     for row, share in enumerate(shares):
@@ -167,7 +167,7 @@ def _draw_spread(
         variance += share**2 * posterior.draw_variance(rng, DRAWS)
     complete = counts[(counts.sum(axis=2) > 0).all(axis=1)]  # occupations with sentences about every value
     if len(complete) >= LEAST_OCCUPATIONS:
-        output_shares = complete / complete.sum(axis=2, keepdims=True)
+        output_shares = complete / complete.sum(axis=2, keepdims=True)  # axes: n, a (values sent), k (outputs)
         columns = [translations.outputs.index(value) for value in translations.rows]
         # by occupation and value: share of its sentences that keep the value; share of others' that get it instead
         kept_shares = np.stack([output_shares[:, row, column] for row, column in enumerate(columns)], axis=1)

@@ -75,8 +75,8 @@ class OneHop(TranslationMethod):
         source: str = "en",
     ) -> int:
         """Count the texts per block that can be written without repeating a sentence."""
-        texts = None if source == "en" else source_language(source, attribute.name, neutral=True)
-        return neutral_capacity(attribute, blocks, texts)
+        source_texts = None if source == "en" else source_language(source, attribute.name, neutral=True)
+        return neutral_capacity(attribute, blocks, source_texts)
 
     def text_writers(self, rng: np.random.Generator) -> Mapping[str | None, BlockWriter]:
         """Return the writer of neutral sentences, which have no templates."""

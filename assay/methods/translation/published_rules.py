@@ -49,7 +49,7 @@ def analyse_blocks(
     statistic: Statistic = "two-sample",
     join: Aggregate = "worst",
 ) -> PublishedLetters:
-    """Compute every published rule on a component's counts; the rules of `reading` come first.
+    """Compute every published rule on a component's counts; the rules with this `reading` of the paper come first.
 
     `join` says how the results of a step's comparisons are combined: as each rule was published, or by vote. Outputs
     without a value are left out if they are harmless (`Translations.neutral`). `alpha` is the level of each test.

@@ -99,8 +99,8 @@ class RoundTrip(TranslationMethod):
     def texts_of(attribute: Attribute, template: str, blocks: Sequence[BlockSpec], source: str = "en") -> int:
         """Count the texts per block that can be written without repeating a sentence."""
         if source != "en":
-            texts = source_language(source, attribute.name)
-            return capacity(texts.attribute(attribute), texts.base, blocks, texts.occupations)
+            source_texts = source_language(source, attribute.name)
+            return capacity(source_texts.attribute(attribute), source_texts.base, blocks, source_texts.occupations)
         return capacity(attribute, construction(template), blocks, occupations())
 
     def language_pairs(self) -> Sequence[tuple[str, str]]:

@@ -247,14 +247,14 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit, PictureComponent]):
                 return []
             facts = {"label": self.words.first, "score": distinct_scores.pop(), "pictures": len(answers)}
             return [self.reason("constant-answers", facts)]
-        all_lists = [role for role in ROLES if self.words.terms(role)]
-        undecided_lists = [
-            role for role in all_lists if all(answer.label == TIE for _, answer in self.answered_pictures(role))
+        all_roles = [role for role in ROLES if self.words.terms(role)]
+        undecided_roles = [
+            role for role in all_roles if all(answer.label == TIE for _, answer in self.answered_pictures(role))
         ]
         list_facts: dict[str, object] = {"pictures": len(answers), "named": dict(self.reading_counts())}
-        if len(undecided_lists) < len(all_lists):
-            list_facts["lists"] = [LISTS[role] for role in undecided_lists]
-        return [self.reason("no-picture-decided", list_facts)] if undecided_lists else []
+        if len(undecided_roles) < len(all_roles):
+            list_facts["lists"] = [LISTS[role] for role in undecided_roles]
+        return [self.reason("no-picture-decided", list_facts)] if undecided_roles else []
 
     def author_reasons(self) -> list[Reason]:
         """Return the cause if an author drew too few pictures (failed, unusable or identical), or an empty list."""

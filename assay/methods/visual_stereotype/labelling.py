@@ -94,7 +94,7 @@ class PictureTally(AnswerTally[UsablePicture, PictureReading]):
         why_unusable: list[str | None] = []
         for reply in replies:
             reading_or_why = None if reply.failure else reader.read(reply.value)
-            if self.lose_unclear and isinstance(reading_or_why, PictureReading):
+            if self.lose_unclear and isinstance(reading_or_why, PictureReading):  # unclear answers are unusable
                 reading_or_why = why_unclear(reading_or_why) or reading_or_why
             why_unusable.append(reading_or_why if isinstance(reading_or_why, str) else None)
             if isinstance(reading_or_why, PictureReading):

@@ -72,7 +72,7 @@ class SharesPosterior:
 
     def shares(self, rng: np.random.Generator, draws: int = DRAWS, level: float = 0.95) -> tuple[Interval, ...]:
         """Return the share of successes of every kind, with its interval; kinds with equal counts are drawn once."""
-        counts = self._counts
+        counts = self._counts  # columns of `distinct_counts`: successes, trials
         samples = self._draw_shares(counts.distinct_counts[:, 0], counts.distinct_counts[:, 1], rng, draws)
         intervals = [interval_of(column, level) for column in samples.T]
         return tuple(

@@ -47,7 +47,7 @@ class Grid:
         return np.asarray(np.interp(np.asarray(levels, dtype=float), cumulative, self.edges[axis]))
 
     def narrow(self, negligible: float) -> tuple[Range, ...]:
-        """Return a range for each axis without its ends, whose mass is below `negligible`, but for one cell of each."""
+        """Return a range for each axis without its ends of mass below `negligible`, except for one cell of each end."""
         ranges = []
         for axis, edges in enumerate(self.edges):
             first, last = np.searchsorted(np.cumsum(self.margin(axis)), [negligible, 1 - negligible])

@@ -119,7 +119,7 @@ class Posterior:
         only the residual sd. The random noise is that of the draws of `cell`, and the errors are those of `cell`.
         """
         draws, index = self._draws_and_index(connection, word)
-        error_variance = draws.sigma**2 / draws.row_counts[index]
+        error_variance = draws.sigma**2 / draws.row_counts[index]  # sigma: residual sd; tau: sd of the words' means
         # the inverse of the shrinkage in `Cells.draw_cells`
         shrinkage = draws.tau**2 / (draws.tau**2 + error_variance)
         observed_mean = draws.observed_means[index]
@@ -257,7 +257,7 @@ def _draw_group(group: dict[str, Cells], prior: Priors, rng: np.random.Generator
 
 
 def _check_variance(group: dict[str, Cells]) -> None:
-    """Raise `ZeroVariance` if the residual variance is zero, which would shrink every interval to a point."""
+    """Raise `ZeroVariance` if these kinds of attribute words leave no residual variance: intervals would be points."""
     names, df = ", ".join(group), sum(cells.df for cells in group.values())  # df: degrees of freedom
     if df > 0 and sum(cells.within for cells in group.values()) <= NO_SPREAD**2 * df:  # within: sums of squares
         raise ZeroVariance(

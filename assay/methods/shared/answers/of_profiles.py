@@ -94,7 +94,7 @@ class Answers(Tally):
         if reply.failure is None and answer is not None:
             self.replies[profile, value] = self.spellings.unify(answer) if isinstance(answer, dict) else answer
             if isinstance(answer, dict) and (labels := read_classes({"label": reply.value.get("label")})):
-                (label,) = labels
+                (label,) = labels  # the label that came beside scores, or alone
                 is_spelt_as_scored = label in self.replies[profile, value]
                 self.returned[profile, value] = label if is_spelt_as_scored else self.spellings.first(label)
 
@@ -150,9 +150,9 @@ def read_classes(value: object) -> dict[str, float] | None:
         return None
     scores = value.get("scores")
     if isinstance(scores, Mapping) and scores:
-        numbers = {str(label): read_number(score) for label, score in scores.items()}
-        known_numbers = {label: number for label, number in numbers.items() if number is not None}
-        return known_numbers if len(known_numbers) == len(numbers) else None
+        number_by_label = {str(label): read_number(score) for label, score in scores.items()}
+        known_numbers = {label: number for label, number in number_by_label.items() if number is not None}
+        return known_numbers if len(known_numbers) == len(number_by_label) else None
     label = value.get("label")
     return {label: 1.0} if isinstance(label, str) and label_key(label) and not _is_refusal(label) else None
 

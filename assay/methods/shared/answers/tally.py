@@ -126,7 +126,7 @@ class Tally:
             self.unasked += 1
             return None
         if code is not None:
-            has_answered = code in UNREADABLE or code == DECLINED
+            has_answered = code in UNREADABLE or code == DECLINED  # the service replied, without a usable value
             (self.unusable_why if has_answered else self.failed_why)[code] += 1
             outcome = "refused" if refuses(code) else ("unread" if code in UNREAD else "failed")
         elif why_unusable is not None:

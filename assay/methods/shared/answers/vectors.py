@@ -82,10 +82,10 @@ def count_losses(lists: Mapping[str, Iterable[Sequence[str]]], spaces: Sequence[
     """
     by_list = {}
     for name, items in lists.items():
-        codes = [  # of each item: why vectors of its texts are missing
+        reasons = [  # of each item: why vectors of its texts are missing
             {space.missing[text] for space in spaces for text in texts if text in space.missing} for texts in items
         ]
-        by_list[name] = Counter(usable=codes.count(set()), failed=sum(bool(missing - NOT_LOST) for missing in codes))
+        by_list[name] = Counter(usable=reasons.count(set()), failed=sum(bool(codes - NOT_LOST) for codes in reasons))
     return by_list
 
 

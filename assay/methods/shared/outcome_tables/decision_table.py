@@ -96,7 +96,7 @@ class DecisionTable(Bounded):
     squares: Annotated[tuple[float, ...], MaxLen(MOST_CELLS)] = ()
 
     def __post_init__(self) -> None:
-        """Raise `OutOfBounds` if the lists differ in length, or counts, codes or weights are impossible."""
+        """Raise `OutOfBounds` if a list lacks a cell (people with equal values), or a number is impossible."""
         super().__post_init__()
         lists = (*(column.codes for column in self.columns), self.scores, self.bundles, self.weights, self.squares)
         if any(numbers and len(numbers) != len(self.counts) for numbers in lists):
@@ -112,7 +112,7 @@ class DecisionTable(Bounded):
 
     @classmethod
     def read(cls, raw: Mapping[str, Any]) -> Self:
-        """Build a table of counted people from its JSON."""
+        """Build a table of counted people from its parsed JSON."""
         columns = tuple(
             CodedColumn(column["name"], tuple(column["values"]), tuple(column["codes"])) for column in raw["columns"]
         )
@@ -157,7 +157,7 @@ class DecisionTable(Bounded):
             code_columns.append(bundles)
         cell_scores = None
         if scores is None:
-            examples, cell_of_row = _number_cells(code_columns)
+            examples, cell_of_row = _number_cells(code_columns)  # a person of each cell; the cell of each person
         else:
             keep_exact = len(scores) <= EXACT_ROWS or np.unique(scores).size <= EXACT_ROWS / 4
             for class_count in SCORE_CLASSES if keep_exact else SCORE_CLASSES[1:]:  # first 0: exact scores
@@ -282,11 +282,11 @@ class DecisionTable(Bounded):
 
 def _number_cells(keys: Sequence[Integers]) -> tuple[Integers, Integers]:
     """Number the combinations of codes; return the index of an example person for each, and each person's number."""
-    numbers = np.zeros(len(keys[0]), dtype=np.int64)
+    combination_numbers = np.zeros(len(keys[0]), dtype=np.int64)
     for codes in keys:  # combinations are numbered anew before each product, so that it does not overflow
-        _, ranks = np.unique(numbers, return_inverse=True)
-        numbers = ranks.reshape(-1) * (int(codes.max(initial=0)) + 1) + codes
-    _, examples, cell_of_row = np.unique(numbers, return_index=True, return_inverse=True)
+        _, ranks = np.unique(combination_numbers, return_inverse=True)
+        combination_numbers = ranks.reshape(-1) * (int(codes.max(initial=0)) + 1) + codes
+    _, examples, cell_of_row = np.unique(combination_numbers, return_index=True, return_inverse=True)
     return examples, cell_of_row.reshape(-1)
 
 
@@ -296,10 +296,10 @@ def _code_scores(scores: Floats) -> tuple[Integers, Floats]:
     return codes.reshape(-1), distinct
 
 
-def _classify_scores(scores: Floats, count: int, cuts: Sequence[float]) -> tuple[Integers, Floats]:
+def _classify_scores(scores: Floats, class_count: int, cuts: Sequence[float]) -> tuple[Integers, Floats]:
     """Return the class (between quantiles) of each person's score, and each class's mean score, NaN for unknown."""
     is_known = ~np.isnan(scores)
-    shares = np.linspace(0, 1, count + 1)
+    shares = np.linspace(0, 1, class_count + 1)
     # both neighbours of a quantile are ends, so that a median or decile between two scores is exact too
     quantiles = [np.quantile(scores[is_known], shares, method=method) for method in ("lower", "higher")]
     ends = np.unique(np.concatenate([*quantiles, cuts]))

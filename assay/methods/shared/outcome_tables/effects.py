@@ -245,36 +245,36 @@ def within_strata(
     """
     stratum_sizes = np.bincount(strata, sample.people, len(names))
     means: dict[int, Floats] = {}  # draws of the groups' means, by stratum
-    large_groups: dict[int, NDArray[np.bool_]] = {}
+    large_groups: dict[int, NDArray[np.bool_]] = {}  # mask of the groups with enough people, by stratum
     for stratum in np.argsort(-stratum_sizes, kind="stable")[:max_strata].tolist():
         stratum_sample = sample.where(strata == stratum)
         is_large = stratum_sample.per_group(stratum_sample.people) >= least
         if is_large.sum() >= 2:
             means[stratum], large_groups[stratum] = stratum_sample.draw_means(rng), is_large
-    pairs: list[tuple[int, int, list[int]]] = []
+    group_pairs: list[tuple[int, int, list[int]]] = []
     for a, b in combinations(range(sample.size), 2):
         shared_strata = [stratum for stratum, is_large in large_groups.items() if is_large[a] and is_large[b]]
         if len(shared_strata) >= 2:
-            pairs.append((a, b, shared_strata))
-    if not pairs:
+            group_pairs.append((a, b, shared_strata))
+    if not group_pairs:
         return ()
     gaps_by_pair = [
         np.stack([means[stratum][:, b] - means[stratum][:, a] for stratum in shared_strata], axis=1)
-        for a, b, shared_strata in pairs
+        for a, b, shared_strata in group_pairs
     ]
     plausible_sizes = np.array([(np.abs(gaps.mean(axis=0)) + 2 * gaps.std(axis=0)).max() for gaps in gaps_by_pair])
-    comparisons = kinds * sum(len(shared_strata) for _, _, shared_strata in pairs)
-    critical = float(special.ndtri(1 - (1 - NO_FALSE_STRATUM) / 2 / comparisons))  # two-sided, Bonferroni
+    comparisons = kinds * sum(len(shared_strata) for _, _, shared_strata in group_pairs)
+    critical_z = float(special.ndtri(1 - (1 - NO_FALSE_STRATUM) / 2 / comparisons))  # two-sided, Bonferroni
     effects = []
     for index in furthest(plausible_sizes, MOST_PAIRS).tolist():  # the others hardly change the result
-        (a, b, shared_strata), gaps = pairs[index], gaps_by_pair[index]
+        (a, b, shared_strata), gaps = group_pairs[index], gaps_by_pair[index]
         estimates, errors = gaps.mean(axis=0), gaps.std(axis=0)
-        fitted = varying_effect(estimates, errors**2, scale, rng).strata
-        are_significant = np.abs(estimates) > critical * errors
+        fitted = varying_effect(estimates, errors**2, scale, rng).strata  # differences: (draws, strata)
+        are_significant = np.abs(estimates) > critical_z * errors
         if typical:
-            size = np.sqrt((fitted**2).mean(axis=1))
+            typical_size = np.sqrt((fitted**2).mean(axis=1))
             name = f"{typical}, {labels[a]} to {labels[b]}"
-            effects.append(HiddenEffect("stratum", name, size, bound=not are_significant.any()))
+            effects.append(HiddenEffect("stratum", name, typical_size, bound=not are_significant.any()))
             continue
         for stratum_index, stratum in enumerate(shared_strata):
             is_significant = are_significant[stratum_index]
@@ -323,9 +323,9 @@ def _fit_counts(means: Floats, scale: float, rng: np.random.Generator) -> Floats
         own_mass = math.log(p_own / math.pi) + special.betaln(0.5 + yes, 0.5 + no)  # of Jeffreys' prior
         log_mass += np.logaddexp(common_mass, own_mass)
         p_common.append(special.expit(common_mass - own_mass).ravel())
-    cells = rng.choice(log_mass.size, len(means), p=special.softmax(log_mass).ravel())
-    is_common = rng.random(means.shape) < np.stack(p_common)[:, cells].T
-    alphas, betas = (np.where(is_common, grid.ravel()[cells, None], 0.5) for grid in (alpha, beta))
+    grid_cells = rng.choice(log_mass.size, len(means), p=special.softmax(log_mass).ravel())
+    is_common = rng.random(means.shape) < np.stack(p_common)[:, grid_cells].T
+    alphas, betas = (np.where(is_common, grid.ravel()[grid_cells, None], 0.5) for grid in (alpha, beta))
     return np.asarray(rng.beta(alphas + positives, betas + people - positives))
 
 

@@ -94,9 +94,9 @@ def outcome_table(
             rows[index] = replace(rows[index], holm=p)
     totals = sample.totals[indices]
     pooled_rate = float(np.nansum(sample.means[indices] * totals) / totals.sum())
-    sizes = table_counts.effective_people(separate_means)[indices]
+    effective_sizes = table_counts.effective_people(separate_means)[indices]
     # `even_flagged`: how often the four-fifths rule would flag a service with the same rate for all groups
-    even_flagged = flagged_by_chance(sizes, pooled_rate, rng.spawn(1)[0]) if len(indices) > 1 else None
+    even_flagged = flagged_by_chance(effective_sizes, pooled_rate, rng.spawn(1)[0]) if len(indices) > 1 else None
     return OutcomeTable(tuple(rows), unknown_row, reference=rows[reference].group, even_flagged=even_flagged)
 
 
@@ -121,17 +121,17 @@ def _compare_row(
     `draws_of_both` are draws of both rates: separate ones, and ones fitted jointly with all groups. Intervals cover
     both kinds: the reference was chosen for its high rate, and with 14 groups, separate draws covered .83 of ratios.
     """
-    rate, highest = row.rate.estimate, reference.rate.estimate
-    if rate is None or highest is None:
+    rate, reference_rate = row.rate.estimate, reference.rate.estimate
+    if rate is None or reference_rate is None:
         return replace(row, ratio=NO_REFERENCE, difference=NO_REFERENCE)
-    observed_ratio = disparity(rate, highest).ratio
+    observed_ratio = disparity(rate, reference_rate).ratio
     ratio = NO_RATIO
     if row.group == reference.group:
         difference = EffectDocument(0.0)
-        ratio = EffectDocument(1.0) if highest else NO_RATIO
+        ratio = EffectDocument(1.0) if reference_rate else NO_RATIO
     else:
         gaps = [draws - reference_draws for draws, reference_draws in draws_of_both]
-        difference = drawn_interval(rate - highest, *gaps, level=level)
+        difference = drawn_interval(rate - reference_rate, *gaps, level=level)
         if observed_ratio is not None:  # `maximum`: never divides by 0
             ratios = [draws / np.maximum(reference_draws, 1e-300) for draws, reference_draws in draws_of_both]
             ratio = drawn_interval(observed_ratio, *ratios, level=level)
@@ -139,7 +139,7 @@ def _compare_row(
         row,
         ratio=ratio,
         difference=difference,
-        shortfall=max(0.0, (highest - rate) * (row.people or 0)),
+        shortfall=max(0.0, (reference_rate - rate) * (row.people or 0)),
         flagged=None if observed_ratio is None else observed_ratio < FOUR_FIFTHS - 1e-12,  # four fifths is not below
         disparities={
             name: disparity(error.estimate, reference.error_rates.get(name, EffectDocument()).estimate)
@@ -171,11 +171,11 @@ def drawn_interval(estimate: float, *samples: Floats, level: float = CI_LEVEL) -
 
 def largest_gap(sample: Sample, rng: np.random.Generator, least: int, draws: int = DRAWS) -> EffectDocument:
     """Return the largest difference of means between groups of at least `least` people, or why there is none."""
-    codes = np.flatnonzero((sample.totals > 0) & (sample.per_group(sample.people) >= least))
-    if len(codes) < 2:
+    indices = np.flatnonzero((sample.totals > 0) & (sample.per_group(sample.people) >= least))
+    if len(indices) < 2:
         return EffectDocument(why="not estimable: fewer than two groups have such people")
-    interval = largest_interval(differences(sample.draw_means(rng, draws)[:, codes]))
-    gap = float(np.ptp(sample.means[codes]))  # as observed: the interval of the draws may miss it, so it is widened
+    interval = largest_interval(differences(sample.draw_means(rng, draws)[:, indices]))
+    gap = float(np.ptp(sample.means[indices]))  # as observed: the interval of the draws may miss it, so it is widened
     return EffectDocument(gap, min(interval.low, gap), max(interval.high, gap), interval.level)
 
 
@@ -229,21 +229,21 @@ class _TableCounts:
         """Add confusion matrix and error rates (with scores: AUC and calibration) of the people with a known truth."""
         table, favourable = self.table, self.outcomes.favourable
         has_truth = known_cells & ~np.isnan(truth)
-        cells = {
-            name: has_truth & (favourable == decision) & (truth == right)
-            for name, decision, right in (("tp", 1, 1), ("fp", 1, 0), ("fn", 0, 1), ("tn", 0, 0))
+        masks = {
+            name: has_truth & (favourable == decision) & (truth == truth_value)
+            for name, decision, truth_value in (("tp", 1, 1), ("fp", 1, 0), ("fn", 0, 1), ("tn", 0, 0))
         }
-        matrix = {name: float(table.weight_sums[mask].sum()) for name, mask in cells.items()}
+        matrix = {name: float(table.weight_sums[mask].sum()) for name, mask in masks.items()}
         sample = sample_of(table, self.grouping, favourable, has_truth, binary=True)
         effective_people = sample.effective[self.grouping.labels.index(row.group or "")]
         if self.outcomes.scores is None:
             total = max(sum(matrix.values()), 1e-300)  # never divides by 0
             rates = error_rates(matrix, people_per_count=float(effective_people / total))
             if table.bundles:  # people of a cluster are no independent people
-                for name, (top, bottom) in ERROR_RATES.items():
+                for name, (top_cells, bottom_cells) in ERROR_RATES.items():
                     if rates[name].estimate is not None:
-                        favoured = _union_of(cells, top).astype(float)
-                        rates[name] = self._rate_interval(_union_of(cells, bottom), favoured)
+                        favoured = _union_of(masks, top_cells).astype(float)
+                        rates[name] = self._rate_interval(_union_of(masks, bottom_cells), favoured)
             return replace(row, matrix=matrix, error_rates=rates)
         has_score = in_group & ~np.isnan(truth) & ~np.isnan(self.outcomes.scores)
         scores = self.outcomes.scores[has_score]
@@ -255,7 +255,7 @@ class _TableCounts:
         assert self.outcomes.scores is not None  # noqa: S101  called for scores only
         tenths = tenths_of(self.table, self.outcomes.scores)
         rows = []
-        for tenth, above in enumerate(tenths.ends):
+        for tenth, above in enumerate(tenths.ends):  # above: the end that all scores of the tenth exceed
             in_tenth = has_score & (tenths.codes == tenth)
             people = int(self.table.people[in_tenth].sum())
             if people:

@@ -82,7 +82,7 @@ def error_rates(counts: Mapping[str, float], people_per_count: float = 1.0) -> d
     divided by the sum of `counts`.
     """
     rates = {}
-    for name, (top, bottom) in ERROR_RATES.items():
+    for name, (top, bottom) in ERROR_RATES.items():  # cells above and below the line, such as "tp fn"
         numerator, denominator = (sum(counts[cell] for cell in cells.split()) for cells in (top, bottom))
         rate = jeffreys(numerator, denominator, denominator * people_per_count)
         rates[name] = EffectDocument(why=f"not estimable: {EMPTY[bottom]}") if rate.estimate is None else rate

@@ -209,8 +209,8 @@ class TermsDesign(Bounded, Method, Generic[W]):
         """Return a copy with the words that the API looked up, and with the ids of their versions."""
         if not word_lists:
             return self
-        names = tuple(word_list.reference for word_list in word_lists)
-        specification = names[0] if isinstance(self.specification, str) else names
+        references = tuple(word_list.reference for word_list in word_lists)
+        specification = references[0] if isinstance(self.specification, str) else references
         return self.changed(words=tuple(word_list.words for word_list in word_lists), specification=specification)
 
     def changed(self, **fields: object) -> Self:
@@ -248,8 +248,8 @@ class TermsDesign(Bounded, Method, Generic[W]):
         """Plan the answers about neutral terms at each interim analysis; ``None`` if a specification has none."""
         neutral_counts = [sum(role == "neutral" for role in word_list.roles.values()) for word_list in self.words or ()]
         fewest = min(neutral_counts, default=0)
-        sizes = look_sizes(self.per_term, self.most_rounds, self.stop_early)
-        return Looks(tuple(fewest * size for size in sizes), topics=fewest) if fewest else None
+        round_counts = look_sizes(self.per_term, self.most_rounds, self.stop_early)
+        return Looks(tuple(fewest * rounds for rounds in round_counts), topics=fewest) if fewest else None
 
     def tolerance(self, error_fraction: float = 1.0) -> Tolerance:
         """Return the limits of the effects; `error_fraction` multiplies the permitted error."""
@@ -262,7 +262,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         """Collect items (sentences, pictures) for each specification, and ask about them until letters are clear."""
         components: list[Component] = []
         all_scores: list[TermScores[W, Any, Any, Any]] = []
-        scoring = None
+        scoring = None  # the way of asking that the service supports, tried once for all specifications
         component_rngs = rng.spawn(len(self.known_words))
         for number, words in enumerate(self.known_words):
             component_rng = component_rngs[number]
@@ -306,15 +306,15 @@ class TermsDesign(Bounded, Method, Generic[W]):
         ask: Callable[..., Asking],
         rng: np.random.Generator,
     ) -> ExperimentPart[Component]:
-        """Ask about rounds of items up to each interim analysis, judge all answers, and stop at a clear letter."""
+        """Ask about rounds of items up to each interim analysis (look), judge all answers, stop at a clear letter."""
         if not rounds:
             return scores.judge(self.tolerance(), rng)
-        rounds_asked = 0
-        for size in look_sizes(min(self.per_term, len(rounds)), len(rounds), self.stop_early):
-            yield from ask(rounds=rounds[rounds_asked:size], first=sum(map(len, rounds[:rounds_asked])))  # asked before
-            rounds_asked = size
-            is_last = size == len(rounds) or not self.stop_early or scores.tally.unasked > 0
-            component = scores.judge(self.tolerance(1.0 if is_last else EARLY_ERROR_FRACTION), rng.spawn(1)[0], size)
+        done = 0  # rounds that were asked about
+        for up_to in look_sizes(min(self.per_term, len(rounds)), len(rounds), self.stop_early):
+            yield from ask(rounds=rounds[done:up_to], first=sum(map(len, rounds[:done])))  # number of items before
+            done = up_to
+            is_last = up_to == len(rounds) or not self.stop_early or scores.tally.unasked > 0
+            component = scores.judge(self.tolerance(1.0 if is_last else EARLY_ERROR_FRACTION), rng.spawn(1)[0], up_to)
             if is_last or is_settled(component):
                 break
         return component

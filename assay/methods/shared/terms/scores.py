@@ -146,7 +146,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
         if "neutral" not in fits:
             component = measurement.give_up(self.reason("no-neutral-terms", {}))
             return replace(component, effects={**effects.intervals(), "step_1": None})
-        shift = self.shift_of_groups(effects_rng.spawn(1)[0]) if self.strata else None
+        shift = self.shift_of_groups(effects_rng.spawn(1)[0]) if self.strata else None  # by other group words
         if shift is not None:
             signs = [1 if role == "first" else -1 for role in TIED if role in fits]  # of `shift` in each list
             effects = effects.for_groups_like_these(shift, signs)
@@ -180,7 +180,7 @@ class TermScores(ABC, Generic[W, T, F, C]):
     ) -> tuple[HiddenEffect, ...]:
         """Draw the preference for a group that the mean score can hide, and the groups' difference in lost replies."""
         hidden = loss_effect(self.tally.by_group, self.delta_loss, tolerance.confidence, rng.spawn(1)[0])
-        if self.strata and effects.common is not None:
+        if self.strata and effects.common is not None:  # `strata`: whether to judge what a mean can hide
             hidden += (
                 HiddenEffect(
                     "stratum", "attributes of both stereotypes", effects.common, chance=may_be_chance(effects.common)
@@ -293,11 +293,11 @@ def pooled_share(score: StereotypeScore) -> Interval:
     The interval assumes that pairs of one term are independent, so it is too narrow: it covered the truth in .843 of
     simulations, and the interval of the hierarchy in .965 (docs/methods/stereotype-score.md).
     """
-    pairs = len(score.by_pair)
-    decided_pairs = pairs - score.ties
+    pair_count = len(score.by_pair)
+    decided_pairs = pair_count - score.ties
     if not decided_pairs:
         return Interval(NO_PREFERENCE, 0.0, 1.0)
-    tie_share = score.ties / pairs
+    tie_share = score.ties / pair_count
     wilson_interval = wilson(sum(term_score.stereotyped for term_score in score.by_term), decided_pairs)
     shares = (wilson_interval.estimate, wilson_interval.low, wilson_interval.high)
     return Interval(*((1 - tie_share) * share + tie_share / 2 for share in shares))

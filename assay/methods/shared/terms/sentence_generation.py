@@ -162,14 +162,14 @@ def write_prompt(words: StereotypeWords, group: str, attribute: str, family: Fam
 
 
 def _missing_sentences(
-    words: StereotypeWords, counts: Mapping[str, int], per_term: int, rng: np.random.Generator
+    words: StereotypeWords, existing_counts: Mapping[str, int], per_term: int, rng: np.random.Generator
 ) -> list[_MissingSentence]:
     """List the missing sentences in rounds over the terms; pairs of group terms take turns, and so do the groups."""
     pair_order = rng.permutation(len(words.pairs))
     missing = []
     for number in range(per_term):
         for term_index, term in enumerate(words.roles):
-            if number >= counts.get(term, 0):
+            if number >= existing_counts.get(term, 0):
                 pair = words.pairs[pair_order[(term_index + number) % len(pair_order)]]
                 group_index = (term_index + number // len(pair_order)) % 2  # changes after all pairs
                 missing.append(_MissingSentence(pair[group_index], term))
@@ -184,7 +184,7 @@ def _store_sentence(
     probe: Probe,
     reply: Reply,
 ) -> bool:
-    """Store a usable sentence, or count an unusable one; return whether it was stored."""
+    """Store the sentence wanted for `slot` if the reply is usable, else count it; return whether it was stored."""
     if not outcome.count_prompt(reply):
         return False
     text = _strip_quotes(reply.value)

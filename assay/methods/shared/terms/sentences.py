@@ -172,7 +172,7 @@ class _Reader:
         )
 
     def find(self, sentence: Sentence) -> _SentenceTerms | str:
-        """Find both terms of a sentence, or return the reason why the sentence is unusable."""
+        """Find the group term and the attribute term of a sentence, or return the reason why it is unusable."""
         terms = self._find_terms(spelt(sentence.text))
         if isinstance(terms, str):
             return terms
@@ -250,8 +250,8 @@ def _write_frame(terms: _SentenceTerms) -> str:
     group_match = terms.group_match
     text = group_match.string
     before, after = _ANY_ARTICLE.sub("", text[: group_match.start()]), text[group_match.end() :]
-    attribute_term = rf"(?<!\w)(?:an? )?{re.escape(folded(terms.term))}(?!\w)"
-    return re.sub(attribute_term, "…", folded(f"{before}…{after}"))
+    attribute_pattern = rf"(?<!\w)(?:an? )?{re.escape(folded(terms.term))}(?!\w)"
+    return re.sub(attribute_pattern, "…", folded(f"{before}…{after}"))
 
 
 def _differing_share(words: Sequence[str], other_words: Sequence[str]) -> float:
