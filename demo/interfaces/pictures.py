@@ -78,9 +78,9 @@ def chat(viewer: Viewer, body: Json) -> JsonObject:
     messages, name = require(body, "messages"), require(body, "model")
     message = messages[-1] if isinstance(messages, list) and messages else {}
     content = message.get("content") if isinstance(message, dict) else None
-    parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-    texts = [str(part.get("text")) for part in parts if part.get("type") == "text"]
-    image_parts = [part.get("image_url") for part in parts if part.get("type") == "image_url"]
+    content_parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    texts = [str(part.get("text")) for part in content_parts if part.get("type") == "text"]
+    image_parts = [part.get("image_url") for part in content_parts if part.get("type") == "image_url"]
     if len(image_parts) != 1 or not isinstance(image_parts[0], dict):
         raise BadRequest("the last message must contain one image_url and a question about it")
     match = _DATA_URL.fullmatch(str(image_parts[0].get("url")))
