@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-G", "--get", action="store_true")
     names = ("-d", "--data", "--data-raw", "--data-binary", "--data-ascii", "--data-urlencode", "--json")
     parser.add_argument(*names, dest="data", action="append")
-    parser.add_argument(*IGNORED, action="store_true", dest="ignored")
+    parser.add_argument(*IGNORED, action="store_true", dest="ignored")  # options that do not change the request
     parser.add_argument(*IGNORED_VALUES, dest="ignored_value")
     return parser
 
@@ -202,7 +202,7 @@ def draft_of(call: Call, kind: Kind) -> Draft:
 
 
 def _remove_credentials(call_parts: Json, secret_names: set[str], draft: Draft) -> JsonObject:
-    """Move every credential from a call to `draft.secrets`; return the settings that send the first credential."""
+    """Move all credentials from `call_parts` (header, query, body) to the draft; return settings to send the first."""
     settings: JsonObject = {}
     for part, members in call_parts.items():
         if not isinstance(members, dict):

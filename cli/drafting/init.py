@@ -138,7 +138,7 @@ def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
     other_bodies = [response.body for response in received if response.status in SUCCESSFUL]
     # a model that decides answers with a text, from which Assay reads the decision
     kind = Kind.LANGUAGE_MODEL if target.settings.get("decision") else target.kind
-    # with any other code, no answer came that an expression could read
+    # settings with an expression that finds the answer; with any other code, no answer came
     reading_settings = settings_that_read(body, kind, other_bodies) if result.code in READABLE else {}
     # a doubt about an answer that was read, or a failure that no other setting corrects
     if result.cause and (result.code is None or not reading_settings):

@@ -32,17 +32,17 @@ def read_openapi(file: Path, operation: str | None, url: str | None = None) -> C
     Raise `SpecificationError` if the file is not an OpenAPI document; `UnknownName` for an unknown operation.
     """
     document = Document(_read_openapi_object(file))
-    by_name: dict[str, tuple[str, str, Json, Json]] = {}
+    operations_by_name: dict[str, tuple[str, str, Json, Json]] = {}
     known_names: list[str] = []
     for entry in _operations(document):
         method, path, _, operation_object = entry
         operation_id = str(operation_object.get("operationId") or "")
-        by_name[operation_id] = by_name[f"{method} {path}"] = entry
+        operations_by_name[operation_id] = operations_by_name[f"{method} {path}"] = entry
         known_names.append(operation_id or f"{method} {path}")
     operation = operation or (known_names[0] if len(known_names) == 1 else None)
-    if operation not in by_name or operation is None:
+    if operation not in operations_by_name or operation is None:
         raise UnknownName("operation", operation or "", known_names, "operation")
-    method, path, path_item, operation_object = by_name[operation]
+    method, path, path_item, operation_object = operations_by_name[operation]
     call = Call(method, (url or _server_address(document, operation_object)).rstrip("/") + path)
     for title, parameterised in ((f"path {path}", path_item), (operation, operation_object)):
         for parameter in members(parameterised.get("parameters"), f"{title}, parameters"):

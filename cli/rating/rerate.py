@@ -144,7 +144,7 @@ def _print_results(results: Sequence[RerateResult], versions: Sequence[Methodolo
     table = Table("rating", "method", "given by", "letter", *version_columns, box=None)
     for result in results:
         original_version = str(result.before.methodology.version)
-        by_version = {original_version: result.before, **result.after}  # other versions: `KEPT`
+        by_version = {original_version: result.before, **result.after}  # versions that are not in it: `KEPT`
         letters = [_letter_text(by_version.get(methodology.version, KEPT)) for methodology in versions]
         has_changed = any(letter not in {_letter_text(result.before), KEPT, UNKNOWN_THEN} for letter in letters)
         cells = (result.name, str(result.before.method), original_version, _letter_text(result.before), *letters)

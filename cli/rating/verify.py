@@ -280,16 +280,16 @@ def _check_export(
     if export.unmasked is not None:
         yield check_unmasked(export.rating, export.unmasked)
     complete_rating = export.unmasked or export.rating
-    if (commitment := check_commitment(complete_rating)) is not None:  # to experiment and seed, before the calls
-        yield commitment
+    if (commitment := check_commitment(complete_rating)) is not None:
+        yield commitment  # of the job, before its calls, to an experiment and a seed
     # reads to the end of the file, where the seal is, even if no observation is needed
-    leaves = deque(export.observations(), maxlen=None if replay else 0)
+    raw_observations = deque(export.observations(), maxlen=None if replay else 0)
     evidence = check_evidence(export)
     yield evidence
     if replay and evidence.ok:
         if complete_rating.get("masked"):
             raise SpecificationError("small counts of people are masked in this export; its owner's can be replayed")
-        yield from check_replay(complete_rating, _rate_again(complete_rating, map(read_observation, leaves)))
+        yield from check_replay(complete_rating, _rate_again(complete_rating, map(read_observation, raw_observations)))
     if recorded is not None:
         yield from recorded.check(complete_rating)
     yield check_seal(export, keys.has_signed)

@@ -52,7 +52,7 @@ def read_request(options: RatingOptions) -> JsonObject:
     url = options.url and options.url.strip()
     overrides = (("kind", options.kind), ("protocol", options.protocol), ("base_url", url), ("secret", options.secret))
     target.update({key: value for key, value in overrides if value})
-    program_fields = local_target(options.python, options.command)
+    program_fields = local_target(options.python, options.command)  # empty without a local program
     target |= program_fields | {"settings": {**target.get("settings", {}), **program_fields.get("settings", {})}}
     if "protocol" not in target:
         raise SpecificationError(
@@ -115,8 +115,8 @@ def read_file(file: Path) -> JsonObject:
 def _complete_experiment(options: RatingOptions, experiment: JsonObject, kind: object) -> JsonObject:
     """Set fields of `experiment` from options (default: the usual method of the kind, attribute gender); return it."""
     experiment["method"] = options.method or experiment.get("method") or _usual_method(kind)
-    names_attribute = options.specification or {"attribute", "specification", "words"} & experiment.keys()
-    if options.attribute or not names_attribute:
+    has_attribute = options.specification or {"attribute", "specification", "words"} & experiment.keys()
+    if options.attribute or not has_attribute:
         names = options.attribute or ["gender"]
         experiment["attribute"] = (
             names if len(names) > 1 else _parse_value(option="--attribute", key="--attribute", text=names[0])
