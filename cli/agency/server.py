@@ -193,9 +193,9 @@ class BoundedProtocol(H11Protocol):
         return not self._peer or any(ip_address(self._peer) in network for network in self.trusted)
 
     def _check_progress(self) -> None:
-        """Cut the connection if a request arrives too slowly (see `BoundedProtocol`); check again after `check_s` seconds."""
+        """Cut the connection if a request arrives too slowly (see `BoundedProtocol`); check again after `check_s`."""
         self._check_timer = self.loop.call_later(self.check_s, self._check_progress)
-        is_incomplete = self.conn.their_state in {h11.IDLE, h11.SEND_BODY}  # the client has more to send
+        is_incomplete = self.conn.their_state in {h11.IDLE, h11.SEND_BODY}
         waited_s = self.loop.time() - self._waiting_since
         # while uvicorn does not read, the application is slow and not the client
         if is_incomplete and self.transport.is_reading() and waited_s > self.patience_s + self._received / BYTES_PER_S:

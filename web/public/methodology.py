@@ -75,7 +75,7 @@ class Line:
 def changed_lines(before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
     """Yield the lines that differ, each group of them with `CONTEXT` equal lines before and after it."""
     for index, group in enumerate(SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(CONTEXT)):
-        if index:
+        if index:  # a mark between two groups
             yield Line("…", text="")
         for tag, old_from, old_to, new_from, new_to in group:
             if tag == "equal":

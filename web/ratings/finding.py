@@ -159,7 +159,7 @@ def _transitions_heading(component: Component) -> str:
 def _hidden_figure(rating: Rating, component: Component) -> PageFigure | None:
     """Draw the effects that the mean can hide; the figure is not folded if one of them decided the letter."""
     effects = [effect for effect in component.hidden if effect.estimate is not None]
-    deciding = deciding_effect(component.part, component.part.letter)
+    deciding = deciding_effect(component.part, component.part.letter)  # a hidden effect, or a step's own
     return _figure(
         _hidden_heading(effects),
         "A mean can hide effects that go both ways. Each is held against its own limit, the shaded zone.",
@@ -180,13 +180,14 @@ def _hidden_heading(effects: Sequence[Effect]) -> str:
 
 def _tolerances_figure(rating: Rating, component: Component) -> PageFigure | None:
     """Draw the letters' probabilities by tolerance (the largest effect that counts as unbiased)."""
-    verdicts, delta = component.sensitivity.values(), rating.view.document.delta
+    verdicts, tolerance = component.sensitivity.values(), rating.view.document.delta
     leaders = {verdict.letter for verdict in verdicts}
-    letter = next(iter(leaders), None)
-    totals = [sum(verdict.probabilities.values()) for verdict in verdicts if verdict.probabilities]  # 1 without a gap
+    leader = next(iter(leaders), None)
+    totals = [sum(verdict.probabilities.values()) for verdict in verdicts if verdict.probabilities]
+    # below 1: the rest of the probability goes to no letter
     gap_note = f" In the gap at the end, {UNLOCATED}." if min(totals, default=1) <= 1 - MIN_PROBABILITY else ""
     return _figure(
-        f"{letter} leads at every tolerance" if len(leaders) == 1 else "The tolerance decides which letter leads",
+        f"{leader} leads at every tolerance" if len(leaders) == 1 else "The tolerance decides which letter leads",
         f"The probability of each letter if another tolerance had been declared.{gap_note}",
-        [figures.tolerances_bars(component, delta, f"other-{width[0]}", width) for width in WIDTHS],
+        [figures.tolerances_bars(component, tolerance, f"other-{width[0]}", width) for width in WIDTHS],
     )
