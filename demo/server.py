@@ -146,6 +146,8 @@ def _treatment_named(name: str, treatments: Mapping[str, Treatment]) -> Treatmen
 
 
 def _endpoint_of(interface: Interface, predictors: Mapping[str, Predictor]) -> Callable[[Request], Awaitable[Response]]:
+    """Return the request handler that answers by an interface for the service that is named in the path."""
+
     async def answer(request: Request) -> Response:
         name = request.path_params["name"]
         service = predictors[name] if name in predictors else predictor(name)

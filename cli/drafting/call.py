@@ -281,6 +281,7 @@ def _leaf_values(value: object, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def _set_placeholder(call_parts: JsonObject, path: tuple[str, Path], placeholder: str) -> None:
+    """Replace a value by a placeholder; `path` is the part of the call (header, query or body) and the path in it."""
     part, (*steps, last_step) = path
     container = call_parts[part]
     for step in steps:

@@ -270,6 +270,7 @@ def ask_decision(draft: Draft) -> None:
 
 
 def _ask_own_decision() -> dict[str, Any]:
+    """Ask at the terminal for the setting `decision`: a prompt, and its answers or the range of its numbers."""
     decision_setting: dict[str, Any] = {"prompt": typer.prompt("Its prompt? {text} stands for the case", err=True)}
     if system := typer.prompt("Its system prompt? Empty: none", default="", show_default=False, err=True):
         decision_setting["system"] = system

@@ -100,6 +100,7 @@ def _operations(document: Document) -> Iterator[tuple[str, str, Json, Json]]:
 
 
 def _server_address(document: Document, operation: Json) -> str:
+    """Return the address of an operation's first server, with the default values of the variables in it."""
     servers = members(operation.get("servers") or document.content.get("servers"), "servers")
     first_server = next(iter(servers), {})
     url = str(first_server.get("url", ""))[:2048]  # cut, because variables can make it long
@@ -123,6 +124,7 @@ def _add_parameter(call: Call, parameter: Json, document: Document) -> None:
 
 
 def _add_body(call: Call, document: Document, operation: Json) -> None:
+    """Add an example of the operation's body to the call, as JSON or, if it takes none, as a form."""
     content = member(document.resolved(operation.get("requestBody")).get("content"), "requestBody, content")
     for media_type, is_form in (("application/json", False), ("application/x-www-form-urlencoded", True)):
         if media_type in content:

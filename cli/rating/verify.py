@@ -108,6 +108,7 @@ def check_checkpoint(path: Path, content: bytes, keys: Mapping[str, bytes], rule
 def _check_signed(
     name: str, checkpoint: Checkpoint, signature_lines: Sequence[str], keys: Mapping[str, bytes]
 ) -> Check:
+    """Return the check `name`: whether one of the keys made one of the signatures of a checkpoint."""
     for key_id, key in keys.items():
         if is_signed_by(checkpoint, signature_lines, key, is_signature):
             return Check(name, wrong=None, found=f"by the key {key_id}")
@@ -138,6 +139,7 @@ def _check_growth(rules: LogRules, file: Path, checkpoint: Checkpoint, keys: Map
 
 
 def _is_consistent(proof: Path | None, earlier: Checkpoint, checkpoint: Checkpoint) -> bool:
+    """Return whether the file `proof` shows that the log of `checkpoint` begins with that of `earlier`."""
     if proof is None:
         raise SpecificationError(
             "the log has grown since; give the proof with --proof FILE: "

@@ -36,13 +36,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Tongue:
-    """The made-up language of one language code.
-
-    Parameters
-    ----------
-    code : str
-        Any text; equal codes make equal languages.
-    """
+    """The made-up language of a language code, which may be any text; equal codes make equal languages."""
 
     code: str
 

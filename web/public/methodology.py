@@ -49,6 +49,7 @@ async def version(visit: Visit) -> Response:
 
 
 async def _version_page(visit: Visit, name: str) -> Response:
+    """Show the version `name` of the methodology, with its contents and links to the other versions."""
     listing = await visit.api.get("/v1/methodology")
     document = await visit.api.get(f"/v1/methodology/{name}")
     html, sections = render_markdown(document["text"])

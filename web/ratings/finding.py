@@ -112,7 +112,7 @@ def _steps_figure(rating: Rating, component: Component) -> PageFigure | None:
 
 
 def _square_sets(rating: Rating, component: Component, shown_index: int | None) -> Iterator[SquareSet]:
-    """Yield every set of squares; only that at `shown_index` is drawn, by default that of the deciding step."""
+    """Yield every set of squares (a square a case); only that at `shown_index`, or of the deciding step, is drawn."""
     pictures = [picture for picture in component.pictures if isinstance(picture, Squares)]
     if shown_index is None:
         step = 1 if rating.view.verdict.letter is Letter.BS else 2  # step 1 decides BS, step 2 the other letters
