@@ -183,7 +183,7 @@ def draft_of(call: Call, kind: Kind) -> Draft:
     draft.target["base_url"] = f"{url_parts.scheme}://{url_parts.netloc}"
     settings: JsonObject = {"method": call.method, "path": url_parts.path or "/"}
     headers = {key: value for key, value in call.headers.items() if key.lower() not in _IGNORED_HEADERS}
-    call_parts: JsonObject = {"header": headers, "query": dict(call.query), "body": call.body}
+    call_parts: JsonObject = {"header": headers, "query": dict(call.query), "body": call.body}  # changed below
     if call.auth is not None:
         settings["auth"] = call.auth
         draft.secrets.append("")  # a key is needed; the signature does not contain it

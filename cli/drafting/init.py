@@ -246,7 +246,7 @@ def _toml(value: object) -> str:
 
 
 def set_decision(draft: Draft, name: str) -> None:
-    """Add a decision of the catalog, or one that is asked for at the terminal, to the target of a draft."""
+    """Add what a language model decides to a draft: a decision of the catalog, or one asked for at the terminal."""
     if name not in {*decisions(), OWN_DECISION}:
         raise UnknownName("decision", name, [*decisions(), OWN_DECISION], "decides")
     draft.cases = {"mention": "explicit"}  # cases state the group in words

@@ -64,7 +64,7 @@ class Document:
         for _ in range(MAX_DEPTH):
             if not isinstance(value, Mapping) or "$ref" not in value:
                 break
-            self.spend(STEP_CHARACTERS)
+            self.spend(STEP_CHARACTERS)  # limits how many references are followed
             target: Any = self.content
             for step in str(value["$ref"])[:1000].removeprefix("#/").split("/"):  # a JSON pointer (RFC 6901)
                 target = target.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(target, Mapping) else None

@@ -66,7 +66,7 @@ def part_of(rating: Rating, name: str, square_set: str = "") -> dict[str, Any] |
     if not (components := rating.view.components):
         return None
     matches = (component for component in components if component.name == name)
-    component = next(matches, None) or rating.view.decider or rating.view.foremost[0]
+    component = next(matches, None) or rating.view.decider or rating.view.foremost[0]  # if nothing is decided
     component_document = rating.rated.components[component.number - 1]  # as the API returns it; numbers begin with 1
     return {
         "component": component,
@@ -100,7 +100,7 @@ def _steps_figure(rating: Rating, component: Component) -> PageFigure | None:
     is_only_component = len(rating.view.components) == 1
     verdict = rating.view.verdict if is_only_component else component.verdict
     document = rating.rated if is_only_component else rating.rated.components[component.number - 1]
-    remainder = document.probabilities.get("unlocated", 0.0)
+    remainder = document.probabilities.get("unlocated", 0.0)  # probability of no letter
     return _figure(
         "How the letter was reached" if is_only_component else f"How the letter of “{component.title}” was reached",
         "The band is as thick as the probability. A diamond is the effect of a step, the line its interval, "

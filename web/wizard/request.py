@@ -109,7 +109,7 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
     # the form shows only the decision and the mention of groups: if these stay, all earlier fields of cases are copied
     if material.shown_first and _has_same_cases(values.get("texts"), material.copied.get("texts")):
         del values["texts"]
-    entries = {**material.copied, **values, **sizes, "method": material.method["name"]}  # less empty references:
+    entries = {**material.copied, **values, **sizes, "method": material.method["name"]}  # perhaps with empty references
     experiment = {name: value for name, value in entries.items() if name not in REFERENCES or value not in ("", None)}
     options, option_errors = read_all(MORE, answers)
     body: dict[str, Any] = {"target": target, "experiment": experiment, **options}
