@@ -45,7 +45,7 @@ class RerateResult:
 def rerate_database(
     settings: Settings, version: str, names: Sequence[str], methodologies: Methodologies | None = None
 ) -> int:
-    """Rate stored evidence by a version of the methodology and store the result with each rating.
+    """Rate stored evidence by a version of the methodology (`ALL`: by each) and store the result with each rating.
 
     `names` are ids of ratings; if empty, all ratings not yet rated by this version, if it knows their method.
     `methodologies` replace the shipped ones. Return 0, or 69 if some rating could not be rated again from its evidence.

@@ -45,7 +45,7 @@ def read_request(options: RatingOptions) -> JsonObject:
     Raise `SpecificationError` if the file cannot be read or has unknown entries, or a value is invalid.
     """
     document = read_file(options.file) if options.file else {}
-    for key, value in pairs(options.fields, "--set"):
+    for key, value in pairs(options.fields, "--set"):  # most are fields of the experiment, named without it
         _set_key(document, key if key.partition(".")[0] in FILE_ENTRIES else f"experiment.{key}", value)
     _check_file(document)
     target, experiment = dict(document.get("target", {})), dict(document.get("experiment", {}))
@@ -118,7 +118,7 @@ def _complete_experiment(options: RatingOptions, experiment: JsonObject, kind: o
     has_attribute = options.specification or {"attribute", "specification", "words"} & experiment.keys()
     if options.attribute or not has_attribute:
         names = options.attribute or ["gender"]
-        experiment["attribute"] = (
+        experiment["attribute"] = (  # a single text may be a list in TOML
             names if len(names) > 1 else _parse_value(option="--attribute", key="--attribute", text=names[0])
         )
     if options.specification:

@@ -92,6 +92,7 @@ COLUMNS = ("sex", "education", "experience", "weekly_hours")
 def biased(cents: int) -> RowRegressor:
     """Make the model that pays women `cents` an hour less for the same work."""
     model = partial(wages, less_for_women=float(cents))
+    # the tolerance is in standard deviations of all wages that are asked for: each row is asked about for both sexes
     both_sexes = [*payroll(1), *({**row, "sex": "male" if row["sex"] == "female" else "female"} for row in payroll(1))]
     return RowRegressor(
         name=f"biased-wage-{cents}",
@@ -105,7 +106,7 @@ def biased(cents: int) -> RowRegressor:
 def proxy(cents: int) -> RowRegressor:
     """Make the model that pays `cents` an hour less for short hours, which mostly women work."""
     model = partial(wages, less_for_short_hours=float(cents))
-    # a share `TIE` of the women and 1 - `TIE` of the men work short hours
+    # a share `TIE` of women and 1 - `TIE` of men work short hours, so that their means differ by (2 `TIE` - 1) `cents`
     return RowRegressor(
         name=f"proxy-wage-{cents}",
         summary=f"Pays {cents} cents an hour less for short hours, which mostly women work.",

@@ -262,7 +262,7 @@ def _random_swapper_percent(percent: int) -> Behaviour:
 
 def _stereotyper_percent(percent: int) -> Behaviour:
     """Make the stereotyper of a percentage, with its true letter and the main reason that a rating must give."""
-    letter = above(percent, 20, Letter.BS, Letter.DSBS)
+    letter = above(percent, 20, Letter.BS, Letter.DSBS)  # BS above 20, DSBS below, `None` at 20
     # if a share p of sentences follows occupations, the effect of content is p**2 / 2; its tolerance is .15
     bs_reason = OCCUPATION if percent**2 / 20_000 > 0.15 else WITHIN
     reason = {Letter.BS: bs_reason, Letter.DSBS: FOLLOWS, None: None}[letter]

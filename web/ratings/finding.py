@@ -131,7 +131,7 @@ def _square_sets(rating: Rating, component: Component, shown_index: int | None) 
 def _evidence_figures(component: Component) -> Iterator[PageFigure | None]:
     """Draw the evidence behind the letter: the method's own figures, and for translators the transitions."""
     for index, picture in enumerate(component.pictures):
-        if not isinstance(picture, Squares):  # `_square_sets` yields squares
+        if not isinstance(picture, Squares):  # squares are drawn by `_square_sets`
             drawings = [figures.picture(picture, f"p{index}-{width[0]}", width) for width in WIDTHS]
             yield _figure(picture.title, figures.caption(picture), drawings)
     yield _figure(

@@ -43,7 +43,7 @@ def name_of(pointer: str, inputs: Sequence[Field]) -> str:
 
 
 def step_of(name: str) -> str:
-    """Return the name of the step whose page has the input `name`."""
+    """Return the name of the step whose page has the input `name`; `MORE` are the request's further fields."""
     request_part = name.partition(".")[0]
     if request_part in {"experiment", "method", "author", "judge"}:
         return "what"

@@ -58,7 +58,7 @@ def _settle_decision(answers: Answers) -> None:
     if answers["kind"] == DECIDING_MODEL:
         if answers["settings.decision.prompt"].strip():
             answers["settings.decision.name"] = ""
-        if answers["settings.decision.name"] != answers["decision_of"]:
+        if answers["settings.decision.name"] != answers["decision_of"]:  # the decision that the cases are for
             answers.forget("experiment.texts.decision")
         answers["decision_of"] = answers["settings.decision.name"]
     elif "decision_of" in answers:
