@@ -50,7 +50,7 @@ async def service(visit: Visit) -> Response:
     """Show the public ratings of one service by method, with its badges and its feed."""
     name = visit.path("service")
     document = await visit.api.get(f"/v1/services/{segment(name)}")
-    if document["service"] != name:  # the API found it by another spelling
+    if document["service"] != name:  # found by another of its names, such as a rating's id
         return visit.redirect(f"/s/{document['service']}")
     lines = [_series_line(number, series["ratings"]) for number, series in enumerate(document["series"])]
     return visit.page("public/service.html", service=document, lines=lines, base=visit.base_url)
