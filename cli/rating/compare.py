@@ -85,7 +85,7 @@ def _probability(p: float) -> str:
 def _effect_sentence(comparison: Json) -> str:
     if (effect := comparison["effect"]) is None:
         return "One of the ratings has no words that are associated, or none that are different: no effect to compare."
-    low, high = effect["hpdi"]["low"], effect["hpdi"]["high"]
+    low, high = effect["hpdi"]["low"], effect["hpdi"]["high"]  # interval of the change
     if high < 0:
         return "Stereotypes are followed less than before."
     if low > 0:

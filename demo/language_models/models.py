@@ -105,7 +105,7 @@ def _with_article(group: str) -> str:
 
 
 def _spoil_sentence(sentence: str, group: str, attribute: str, fault: int) -> str:
-    """Break a request in way `fault`: no attribute term, both groups, a word that reveals the group, or a preface."""
+    """Spoil a sentence in way `fault`: no attribute term, both groups, a word that reveals the group, or a preface."""
     match fault:
         case 0:
             return sentence.replace(f"“{attribute}”", "something")
