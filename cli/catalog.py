@@ -143,6 +143,7 @@ def _show_protocol(info: ProtocolInfo, *, as_json: bool) -> None:
 
 
 def _print_entry(facts: Json, rows_name: str, rows: list[JsonObject], *, as_json: bool) -> None:
+    """Print the facts about a method, attribute or protocol, and its rows, such as the fields of a method."""
     if as_json:
         print_json({**facts, rows_name: rows}, ensure_ascii=False)
         return
@@ -160,6 +161,7 @@ def _print_entry(facts: Json, rows_name: str, rows: list[JsonObject], *, as_json
 
 
 def _type_in_words(schema: Json) -> str:
+    """Return the type of a setting, which its JSON schema declares, in words."""
     if "enum" in schema or "const" in schema:
         return " or ".join(map(str, schema.get("enum", [schema.get("const")])))
     if "anyOf" in schema:

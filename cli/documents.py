@@ -162,7 +162,7 @@ class _ExpandedSize:
         elif isinstance(event, yaml.CollectionStartEvent):
             self.open_collections.append((event.anchor, self.values, self.characters))
             if event.anchor:
-                self.anchor_sizes[event.anchor] = None
+                self.anchor_sizes[event.anchor] = None  # until the collection ends
             if len(self.open_collections) > MOST_DEPTH:
                 raise _too_deep(self.name)
         else:

@@ -237,7 +237,7 @@ def _judge_refusal(answer: httpx.Response, options: argparse.Namespace) -> Judge
         document = None
     problem: dict[str, Any] = document if isinstance(document, dict) else {}
     code = problem.get("code", "http-error")
-    errors = [error for error in problem.get("errors") or () if isinstance(error, dict)]  # others have other forms
+    errors = [error for error in problem.get("errors") or () if isinstance(error, dict)]  # other servers send texts
     if code == "no-rating":
         unknown = [error["detail"] for error in errors if error.get("parameter") == "attribute"]
         message = UNRATED[options.whose].format(attribute=options.attribute)

@@ -60,6 +60,7 @@ def _records(file: Path) -> Iterator[JsonObject]:
 
 
 def _score_lines(context: str, scores: ContextScores) -> Iterator[str]:
+    """Yield lines about questions with an ambiguous context, which does not tell the answer, or with one that does."""
     yield (
         f"  {'ambiguous' if context == AMBIGUOUS else 'disambiguated'}: {scores.questions} questions, "
         f"{scores.read} read, {scores.refused} refused, {scores.unreadable} unreadable"

@@ -52,7 +52,7 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
     async def languages(request: Request) -> Response:
         name = request.path_params["name"]
         treat = _treatment_named(name, treatments)
-        if name in FAULTY and FAULTY[name].everywhere:
+        if name in FAULTY and FAULTY[name].everywhere:  # the fault also affects this list
             return await treat(request, Order((), "en", "en", as_array=True))
         return JSONResponse(language_list())
 
@@ -134,6 +134,7 @@ def _is_from_other_thread(record: logging.LogRecord) -> bool:
 
 
 def _treatment_named(name: str, treatments: Mapping[str, Treatment]) -> Treatment:
+    """Return the function that answers orders of translations for the service `name`."""
     if name in treatments:
         return treatments[name]
     service = behaviour(name)
@@ -145,6 +146,8 @@ def _treatment_named(name: str, treatments: Mapping[str, Treatment]) -> Treatmen
 
 
 def _endpoint_of(interface: Interface, predictors: Mapping[str, Predictor]) -> Callable[[Request], Awaitable[Response]]:
+    """Return the request handler that answers by an interface for the service that is named in the path."""
+
     async def answer(request: Request) -> Response:
         name = request.path_params["name"]
         service = predictors[name] if name in predictors else predictor(name)

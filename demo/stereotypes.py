@@ -56,7 +56,7 @@ class Mentions:
 def mentions_in(text: str) -> Mentions:
     """Return the groups and attributes that a text mentions, by the first specification with terms for both in it."""
     words = words_of(text)
-    matches = list(_find_terms(words))
+    matches = list(_find_terms(words))  # ((start, end), terms) pairs
     roles_found = {(term.specification, term.role) for _, terms in matches for term in terms}
     for name in stereotypes():
         if {(name, "group"), (name, "attribute")} <= roles_found:

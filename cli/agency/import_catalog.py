@@ -58,6 +58,7 @@ def read_catalog(file: Path, defaults: Mapping[str, str | None]) -> list[JsonObj
 
 
 def _csv_entries(text: str, name: str) -> Iterator[Json]:
+    """Yield a row of a CSV catalog as an entry; its settings and limits are JSON. `name` is the file's, for errors."""
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
         for column in reader.fieldnames or ():

@@ -49,7 +49,7 @@ def serve_api(settings: Settings) -> None:
     os.umask(0o077)  # files of the agency are only for its own user
     if settings.broker_url:
         require_shared_key(settings)
-        with reconciling(settings) as notifier:
+        with reconciling(settings) as notifier:  # announces jobs to workers, also those that none has claimed
             _serve(settings, notifier)
         return
     with _lock_data_folder(settings):
@@ -75,6 +75,7 @@ def migrate_database(settings: Settings) -> None:
 
 
 def _serve(settings: Settings, notifier: JobNotifier, *more_registries: CollectorRegistry) -> None:
+    """Serve the API, agents' tools and the pages until interrupted; `more_registries` hold a worker's metrics."""
     _create_first_key(settings)
     app = create_app(
         settings,

@@ -64,14 +64,14 @@ class ListeningSocket(socket.socket):
     _exhausted = False
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Accept a connection; raise `BlockingIOError` if none should be accepted at present."""
+        """Accept a connection; raise `BlockingIOError` after `ACCEPTED_AT_ONCE` in a row, or once after a failure."""
         if self._exhausted or self._accepted_in_row >= ACCEPTED_AT_ONCE:
             self._exhausted, self._accepted_in_row = False, 0
             raise BlockingIOError  # the event loop goes on with other work, and comes back for those that wait
         try:
             connection_and_address = super().accept()
         except OSError as failed:
-            self._accepted_in_row, self._exhausted = 0, failed.errno in _EXHAUSTED  # if so, the next call fails
+            self._accepted_in_row, self._exhausted = 0, failed.errno in _EXHAUSTED  # for lack of descriptors
             raise
         self._accepted_in_row += 1
         return connection_and_address
@@ -154,12 +154,12 @@ class BoundedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Count a new connection; refuse it if there are too many in all, or of the same peer."""
         super().connection_made(transport)
-        self._waiting_since, self._received = self.loop.time(), 0
+        self._waiting_since, self._received = self.loop.time(), 0  # since when, and bytes received since
         self._peer = self.client[0] if self.client else ""
         self.peers[self._peer] += 1
         self._check_timer = self.loop.call_later(self.check_s, self._check_progress)
-        crowded = self.peers[self._peer] > self.max_per_peer and not self._is_trusted()
-        if crowded or len(self.connections) > self.max_connections:
+        is_crowded = self.peers[self._peer] > self.max_per_peer and not self._is_trusted()
+        if is_crowded or len(self.connections) > self.max_connections:
             log.warning("connection refused", peer=self._peer, connections=len(self.connections))
             transport.abort()
 
@@ -178,7 +178,7 @@ class BoundedProtocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse an invalid request, or end its connection if the answer has begun."""
-        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:  # no answer has begun
             super().send_400_response(msg)
         else:
             self.transport.abort()
@@ -193,12 +193,12 @@ class BoundedProtocol(H11Protocol):
         return not self._peer or any(ip_address(self._peer) in network for network in self.trusted)
 
     def _check_progress(self) -> None:
-        """Cut the connection if a request arrives too slowly; check again after `check_s` seconds."""
+        """Cut the connection if a request arrives too slowly (see `BoundedProtocol`); check again after `check_s`."""
         self._check_timer = self.loop.call_later(self.check_s, self._check_progress)
-        incomplete = self.conn.their_state in {h11.IDLE, h11.SEND_BODY}
+        is_incomplete = self.conn.their_state in {h11.IDLE, h11.SEND_BODY}
         waited_s = self.loop.time() - self._waiting_since
         # while uvicorn does not read, the application is slow and not the client
-        if incomplete and self.transport.is_reading() and waited_s > self.patience_s + self._received / BYTES_PER_S:
+        if is_incomplete and self.transport.is_reading() and waited_s > self.patience_s + self._received / BYTES_PER_S:
             log.info("slow request cut off", peer=self._peer, received=self._received)
             self.transport.abort()
 

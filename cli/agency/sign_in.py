@@ -50,7 +50,7 @@ def open_provider(settings: Settings, vault: Vault) -> Provider | None:
     redirect_uri = f"{(settings.public_url or '').rstrip('/')}{CALLBACK}"
     client_id = settings.oidc_client_id or ""
     client = Client(settings.oidc_issuer, client_id, secret, scopes=settings.oidc_scopes, redirect_uri=redirect_uri)
-    # a session stores the mark of its rule, so any change of provider, client or rules ends the sessions of people
+    # a session stores its rule's mark (keyed hash), so any change of provider, client or rules ends people's sessions
     policy = json.dumps([client.issuer, client.id, secret, *(rule.model_dump() for rule in settings.oidc_rules)])
     rules = {vault.mark(f"oidc rule {index} of {policy}"): rule for index, rule in enumerate(settings.oidc_rules)}
     return Provider(client, settings.oidc_name, rules, ask)

@@ -55,6 +55,7 @@ def _is_writable(folder: Path) -> bool:
 
 
 def _run_worker(settings: Settings, metrics_folder: str) -> None:
+    """Run jobs in forked processes (children), and webhooks, signatures, the reconciler and a watchdog in threads."""
     from celery import signals
 
     from store.jobs.fair_order import Share
@@ -93,7 +94,7 @@ def _run_worker(settings: Settings, metrics_folder: str) -> None:
         broker_answers=lambda: broker_answers(app),
         end_process=_end_unresponsive,
     )
-    slots = settings.worker_concurrency
+    slots = settings.worker_concurrency  # jobs at a time
     with (
         closing(context.database),
         reconciling(settings, slots),

@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-G", "--get", action="store_true")
     names = ("-d", "--data", "--data-raw", "--data-binary", "--data-ascii", "--data-urlencode", "--json")
     parser.add_argument(*names, dest="data", action="append")
-    parser.add_argument(*IGNORED, action="store_true", dest="ignored")
+    parser.add_argument(*IGNORED, action="store_true", dest="ignored")  # options that do not change the request
     parser.add_argument(*IGNORED_VALUES, dest="ignored_value")
     return parser
 
@@ -183,7 +183,7 @@ def draft_of(call: Call, kind: Kind) -> Draft:
     draft.target["base_url"] = f"{url_parts.scheme}://{url_parts.netloc}"
     settings: JsonObject = {"method": call.method, "path": url_parts.path or "/"}
     headers = {key: value for key, value in call.headers.items() if key.lower() not in _IGNORED_HEADERS}
-    call_parts: JsonObject = {"header": headers, "query": dict(call.query), "body": call.body}
+    call_parts: JsonObject = {"header": headers, "query": dict(call.query), "body": call.body}  # changed below
     if call.auth is not None:
         settings["auth"] = call.auth
         draft.secrets.append("")  # a key is needed; the signature does not contain it
@@ -202,7 +202,7 @@ def draft_of(call: Call, kind: Kind) -> Draft:
 
 
 def _remove_credentials(call_parts: Json, secret_names: set[str], draft: Draft) -> JsonObject:
-    """Move every credential from a call to `draft.secrets`; return the settings that send the first credential."""
+    """Move all credentials from `call_parts` (header, query, body) to the draft; return settings to send the first."""
     settings: JsonObject = {}
     for part, members in call_parts.items():
         if not isinstance(members, dict):
@@ -281,6 +281,7 @@ def _leaf_values(value: object, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def _set_placeholder(call_parts: JsonObject, path: tuple[str, Path], placeholder: str) -> None:
+    """Replace a value by a placeholder; `path` is the part of the call (header, query or body) and the path in it."""
     part, (*steps, last_step) = path
     container = call_parts[part]
     for step in steps:

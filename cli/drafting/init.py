@@ -138,7 +138,7 @@ def try_draft(draft: Draft, settings: Settings, secret: str | None) -> Draft:
     other_bodies = [response.body for response in received if response.status in SUCCESSFUL]
     # a model that decides answers with a text, from which Assay reads the decision
     kind = Kind.LANGUAGE_MODEL if target.settings.get("decision") else target.kind
-    # with any other code, no answer came that an expression could read
+    # settings with an expression that finds the answer; with any other code, no answer came
     reading_settings = settings_that_read(body, kind, other_bodies) if result.code in READABLE else {}
     # a doubt about an answer that was read, or a failure that no other setting corrects
     if result.cause and (result.code is None or not reading_settings):
@@ -246,7 +246,7 @@ def _toml(value: object) -> str:
 
 
 def set_decision(draft: Draft, name: str) -> None:
-    """Add a decision of the catalog, or one that is asked for at the terminal, to the target of a draft."""
+    """Add what a language model decides to a draft: a decision of the catalog, or one asked for at the terminal."""
     if name not in {*decisions(), OWN_DECISION}:
         raise UnknownName("decision", name, [*decisions(), OWN_DECISION], "decides")
     draft.cases = {"mention": "explicit"}  # cases state the group in words
@@ -270,6 +270,7 @@ def ask_decision(draft: Draft) -> None:
 
 
 def _ask_own_decision() -> dict[str, Any]:
+    """Ask at the terminal for the setting `decision`: a prompt, and its answers or the range of its numbers."""
     decision_setting: dict[str, Any] = {"prompt": typer.prompt("Its prompt? {text} stands for the case", err=True)}
     if system := typer.prompt("Its system prompt? Empty: none", default="", show_default=False, err=True):
         decision_setting["system"] = system

@@ -32,17 +32,17 @@ def read_openapi(file: Path, operation: str | None, url: str | None = None) -> C
     Raise `SpecificationError` if the file is not an OpenAPI document; `UnknownName` for an unknown operation.
     """
     document = Document(_read_openapi_object(file))
-    by_name: dict[str, tuple[str, str, Json, Json]] = {}
+    operations_by_name: dict[str, tuple[str, str, Json, Json]] = {}
     known_names: list[str] = []
     for entry in _operations(document):
         method, path, _, operation_object = entry
         operation_id = str(operation_object.get("operationId") or "")
-        by_name[operation_id] = by_name[f"{method} {path}"] = entry
+        operations_by_name[operation_id] = operations_by_name[f"{method} {path}"] = entry
         known_names.append(operation_id or f"{method} {path}")
     operation = operation or (known_names[0] if len(known_names) == 1 else None)
-    if operation not in by_name or operation is None:
+    if operation not in operations_by_name or operation is None:
         raise UnknownName("operation", operation or "", known_names, "operation")
-    method, path, path_item, operation_object = by_name[operation]
+    method, path, path_item, operation_object = operations_by_name[operation]
     call = Call(method, (url or _server_address(document, operation_object)).rstrip("/") + path)
     for title, parameterised in ((f"path {path}", path_item), (operation, operation_object)):
         for parameter in members(parameterised.get("parameters"), f"{title}, parameters"):
@@ -64,7 +64,7 @@ class Document:
         for _ in range(MAX_DEPTH):
             if not isinstance(value, Mapping) or "$ref" not in value:
                 break
-            self.spend(STEP_CHARACTERS)
+            self.spend(STEP_CHARACTERS)  # limits how many references are followed
             target: Any = self.content
             for step in str(value["$ref"])[:1000].removeprefix("#/").split("/"):  # a JSON pointer (RFC 6901)
                 target = target.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(target, Mapping) else None
@@ -100,6 +100,7 @@ def _operations(document: Document) -> Iterator[tuple[str, str, Json, Json]]:
 
 
 def _server_address(document: Document, operation: Json) -> str:
+    """Return the address of an operation's first server, with the default values of the variables in it."""
     servers = members(operation.get("servers") or document.content.get("servers"), "servers")
     first_server = next(iter(servers), {})
     url = str(first_server.get("url", ""))[:2048]  # cut, because variables can make it long
@@ -123,6 +124,7 @@ def _add_parameter(call: Call, parameter: Json, document: Document) -> None:
 
 
 def _add_body(call: Call, document: Document, operation: Json) -> None:
+    """Add an example of the operation's body to the call, as JSON or, if it takes none, as a form."""
     content = member(document.resolved(operation.get("requestBody")).get("content"), "requestBody, content")
     for media_type, is_form in (("application/json", False), ("application/x-www-form-urlencoded", True)):
         if media_type in content:

@@ -32,7 +32,7 @@ def main() -> None:
     for line in sys.stdin:
         try:
             arguments = json.loads(line).values()  # in the order of the members
-            reply = json.dumps({"output": function(*arguments)}, default=plain)
+            reply = json.dumps({"output": function(*arguments)}, default=plain)  # also values of numpy
         except Exception as error:  # noqa: BLE001 - any exception of the function becomes its answer
             reply = json.dumps({"error": f"{type(error).__name__}: {error}"})
         answers.write(reply + "\n")

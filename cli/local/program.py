@@ -145,7 +145,7 @@ class LocalProgram(Adapter):
         self._program = Program(settings.arguments)
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:  # noqa: ARG002
-        """Ask the program the only question in `asks`; see `Adapter.answer`."""
+        """Ask the program the only question in `asks`, unless programs answer no such questions (`Adapter.answer`)."""
         (ask,) = questions_for(QUESTIONS[self.target.kind], asks)  # `batch_limit` is 1
         if isinstance(ask, Prediction):
             refusal = refusal_of_question(ask, texts=True, records=True)

@@ -38,7 +38,7 @@ PROGRESS_ROWS = 250_000
 
 def method_of_audit(options: AuditOptions) -> AnyMethod:
     """Return the method that the options describe, without the file's data; raise `SpecificationError` if invalid."""
-    # not fields of the method, or fields with another name
+    # options that are no fields of the method, or whose field has another name
     command_options = ("file", "tool", "encoding", "decimal", "sheet", "seed", "others", "intersection", "exclude")
     experiment = {
         field.name: getattr(options, field.name) for field in fields(options) if field.name not in command_options

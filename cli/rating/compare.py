@@ -41,19 +41,20 @@ def read_rating(file: Path) -> RatingDocument:
 
 
 def _print_comparison(comparison: Json) -> None:
+    """Print both ratings, and a table of the mean distances before and after, with their changes and intervals."""
     for stage in ("before", "after"):
         rating = comparison[stage]
         missing = f"; without a vector: {', '.join(rating['missing'])}" if rating["missing"] else ""
         letter = rating["letter"] if rating["declared"] else "inconclusive"
         console.print(f"[bold]{stage}[/bold]  {escape(str(rating['target']))} ({letter}){escape(missing)}")
-        for group in rating["hidden"]:  # effects within lists of words, which the mean can hide
-            numbers = [group["effect"].get(name) for name in ("estimate", "low", "high")]
-            effect = "not measured" if None in numbers else "{:.3f} ({:.3f} to {:.3f})".format(*numbers)
-            console.print(f"        {escape(group['name'])}: {effect}")
+        for hidden_effect in rating["hidden"]:  # effects within lists of words, which the mean can hide
+            numbers = [hidden_effect["effect"].get(name) for name in ("estimate", "low", "high")]
+            effect_text = "not measured" if None in numbers else "{:.3f} ({:.3f} to {:.3f})".format(*numbers)
+            console.print(f"        {escape(hidden_effect['name'])}: {effect_text}")
     pair_counts = f"{comparison['pairs']} distances of both, {comparison['pairs_left_out']} left out"
     console.print(f"{pair_counts}; prior {comparison['fit']['prior']}")
-    probability = f"{comparison['mass']:.0%}"
-    table = Table("mean cosine distance", "before", "after", "change", f"{probability} HPDI", "P(grew)", box=None)
+    interval_mass = f"{comparison['mass']:.0%}"
+    table = Table("mean cosine distance", "before", "after", "change", f"{interval_mass} HPDI", "P(grew)", box=None)
     for column in table.columns[1:]:
         column.justify = "right"
     for connection in comparison["connections"]:  # distances to associated words, and to different words
@@ -84,7 +85,7 @@ def _probability(p: float) -> str:
 def _effect_sentence(comparison: Json) -> str:
     if (effect := comparison["effect"]) is None:
         return "One of the ratings has no words that are associated, or none that are different: no effect to compare."
-    low, high = effect["hpdi"]["low"], effect["hpdi"]["high"]
+    low, high = effect["hpdi"]["low"], effect["hpdi"]["high"]  # interval of the change
     if high < 0:
         return "Stereotypes are followed less than before."
     if low > 0:

@@ -117,7 +117,7 @@ def run_here(
                 keep_upload(connection, TENANT, request)
             second_service = store_second_service(connection, context.vault, request)
             job = jobs.add(connection, _new_job(request, method, second_service, context.vault))
-        with _show_progress(request["target"]["name"], job.expected) as (context.on_progress, tick):
+        with _show_progress(request["target"]["name"], job.expected) as (context.on_progress, tick):  # for the job
             _run_in_thread(lambda: run_job(job.id, context, owner()), context.leaving, tick)
         with context.database.read() as connection:
             if (ended_job := jobs.find(connection, job.id, TENANT)) is None:

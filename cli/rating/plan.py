@@ -50,6 +50,7 @@ def plan_here(arguments: RatingOptions, settings: Settings, service_facts: Servi
 
 
 def _plan_lines(title: str, plan: Plan, service: Service, first_texts: list[str]) -> Iterator[str]:
+    """Yield the lines of a plan: its numbers, the chance that a letter is declared, and the first questions."""
     yield f"{title}; nothing was sent"
     yield f"{'':<20}{'questions':>10}{'calls':>10}{'seconds':>10}{'cost':>10}"
     yield _effort_line("clear at once", plan.clear)  # if the first look at the answers decides the letter

@@ -46,7 +46,7 @@ def probe_here(options: RatingOptions, settings: Settings, *, examine: bool, as_
 def _questions(request: Json) -> tuple[Any, list[Ask]]:
     """Return the language pairs and first questions of the experiment, except those to an author (second service)."""
     method = method_of_request(request)
-    first_probes = next(method.design(generator(request["seed"])), ())
+    first_probes = next(method.design(generator(request["seed"])), ())  # the first batch of planned questions
     asks = [probe.ask for probe in first_probes if not isinstance(probe.ask, AUTHORED)]
     return method.language_pairs() or USUAL_PAIRS, asks
 

@@ -165,9 +165,9 @@ def of_rating(format_name: str, document: Json, worst_accepted: str, file: Path 
     """Write a rating in a format for continuous integration; `file` is the request file, which annotations name."""
     overall = Verdict.of(document, worst_accepted)
     subject = visible(f"{document['attribute']} bias by {document['method']}")
-    facts = visible(" ".join([overall.message, *in_words(document)]))
+    summary = visible(" ".join([overall.message, *in_words(document)]))
     parts = [Verdict.of(component, worst_accepted, str(component["name"])) for component in document["components"]]
-    verdicts = [("the whole", replace(overall, message=facts)), *((f"part {part.name}", part) for part in parts)]
+    verdicts = [("the whole", replace(overall, message=summary)), *((f"part {part.name}", part) for part in parts)]
     return CI_FORMATS[format_name](_JudgedRating(overall.name, subject, file, verdicts))
 
 

@@ -45,7 +45,7 @@ class RerateResult:
 def rerate_database(
     settings: Settings, version: str, names: Sequence[str], methodologies: Methodologies | None = None
 ) -> int:
-    """Rate stored evidence by a version of the methodology and store the result with each rating.
+    """Rate stored evidence by a version of the methodology (`ALL`: by each) and store the result with each rating.
 
     `names` are ids of ratings; if empty, all ratings not yet rated by this version, if it knows their method.
     `methodologies` replace the shipped ones. Return 0, or 69 if some rating could not be rated again from its evidence.
@@ -144,7 +144,7 @@ def _print_results(results: Sequence[RerateResult], versions: Sequence[Methodolo
     table = Table("rating", "method", "given by", "letter", *version_columns, box=None)
     for result in results:
         original_version = str(result.before.methodology.version)
-        by_version = {original_version: result.before, **result.after}  # other versions: `KEPT`
+        by_version = {original_version: result.before, **result.after}  # versions that are not in it: `KEPT`
         letters = [_letter_text(by_version.get(methodology.version, KEPT)) for methodology in versions]
         has_changed = any(letter not in {_letter_text(result.before), KEPT, UNKNOWN_THEN} for letter in letters)
         cells = (result.name, str(result.before.method), original_version, _letter_text(result.before), *letters)

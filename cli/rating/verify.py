@@ -108,6 +108,7 @@ def check_checkpoint(path: Path, content: bytes, keys: Mapping[str, bytes], rule
 def _check_signed(
     name: str, checkpoint: Checkpoint, signature_lines: Sequence[str], keys: Mapping[str, bytes]
 ) -> Check:
+    """Return the check `name`: whether one of the keys made one of the signatures of a checkpoint."""
     for key_id, key in keys.items():
         if is_signed_by(checkpoint, signature_lines, key, is_signature):
             return Check(name, wrong=None, found=f"by the key {key_id}")
@@ -138,6 +139,7 @@ def _check_growth(rules: LogRules, file: Path, checkpoint: Checkpoint, keys: Map
 
 
 def _is_consistent(proof: Path | None, earlier: Checkpoint, checkpoint: Checkpoint) -> bool:
+    """Return whether the file `proof` shows that the log of `checkpoint` begins with that of `earlier`."""
     if proof is None:
         raise SpecificationError(
             "the log has grown since; give the proof with --proof FILE: "
@@ -280,16 +282,16 @@ def _check_export(
     if export.unmasked is not None:
         yield check_unmasked(export.rating, export.unmasked)
     complete_rating = export.unmasked or export.rating
-    if (commitment := check_commitment(complete_rating)) is not None:  # to experiment and seed, before the calls
-        yield commitment
+    if (commitment := check_commitment(complete_rating)) is not None:
+        yield commitment  # of the job, before its calls, to an experiment and a seed
     # reads to the end of the file, where the seal is, even if no observation is needed
-    leaves = deque(export.observations(), maxlen=None if replay else 0)
+    raw_observations = deque(export.observations(), maxlen=None if replay else 0)
     evidence = check_evidence(export)
     yield evidence
     if replay and evidence.ok:
         if complete_rating.get("masked"):
             raise SpecificationError("small counts of people are masked in this export; its owner's can be replayed")
-        yield from check_replay(complete_rating, _rate_again(complete_rating, map(read_observation, leaves)))
+        yield from check_replay(complete_rating, _rate_again(complete_rating, map(read_observation, raw_observations)))
     if recorded is not None:
         yield from recorded.check(complete_rating)
     yield check_seal(export, keys.has_signed)

@@ -45,14 +45,14 @@ def read_request(options: RatingOptions) -> JsonObject:
     Raise `SpecificationError` if the file cannot be read or has unknown entries, or a value is invalid.
     """
     document = read_file(options.file) if options.file else {}
-    for key, value in pairs(options.fields, "--set"):
+    for key, value in pairs(options.fields, "--set"):  # most are fields of the experiment, named without it
         _set_key(document, key if key.partition(".")[0] in FILE_ENTRIES else f"experiment.{key}", value)
     _check_file(document)
     target, experiment = dict(document.get("target", {})), dict(document.get("experiment", {}))
     url = options.url and options.url.strip()
     overrides = (("kind", options.kind), ("protocol", options.protocol), ("base_url", url), ("secret", options.secret))
     target.update({key: value for key, value in overrides if value})
-    program_fields = local_target(options.python, options.command)
+    program_fields = local_target(options.python, options.command)  # empty without a local program
     target |= program_fields | {"settings": {**target.get("settings", {}), **program_fields.get("settings", {})}}
     if "protocol" not in target:
         raise SpecificationError(
@@ -115,10 +115,10 @@ def read_file(file: Path) -> JsonObject:
 def _complete_experiment(options: RatingOptions, experiment: JsonObject, kind: object) -> JsonObject:
     """Set fields of `experiment` from options (default: the usual method of the kind, attribute gender); return it."""
     experiment["method"] = options.method or experiment.get("method") or _usual_method(kind)
-    names_attribute = options.specification or {"attribute", "specification", "words"} & experiment.keys()
-    if options.attribute or not names_attribute:
+    has_attribute = options.specification or {"attribute", "specification", "words"} & experiment.keys()
+    if options.attribute or not has_attribute:
         names = options.attribute or ["gender"]
-        experiment["attribute"] = (
+        experiment["attribute"] = (  # a single text may be a list in TOML
             names if len(names) > 1 else _parse_value(option="--attribute", key="--attribute", text=names[0])
         )
     if options.specification:

@@ -52,11 +52,11 @@ def draw(prompt: str, number: int, side: int = SIDE) -> bytes:
     """
     image = Image.new("RGB", (side, side), "white")
     pen = ImageDraw.Draw(image)
-    pen.rectangle((0, 0, side // 2 - 1, side - 1), fill=colour(subject(prompt)))  # left half
+    pen.rectangle((0, 0, side // 2 - 1, side - 1), fill=colour(subject(prompt)))  # what it shows
     for stripe in range(STRIPES):
         shade = _hash_bytes(f"{prompt}/{number}/{stripe}")[0]
         top, bottom = side * stripe // STRIPES, side * (stripe + 1) // STRIPES - 1
-        pen.rectangle((side // 2, top, side - 1, bottom), fill=(shade, shade, shade))  # right half
+        pen.rectangle((side // 2, top, side - 1, bottom), fill=(shade, shade, shade))  # which picture it is
     file = io.BytesIO()
     image.save(file, "PNG")
     return file.getvalue()
@@ -93,7 +93,7 @@ class ViewedPicture:
 
 
 def see(content: bytes) -> ViewedPicture:
-    """Read a picture by its pixels; raise `NoPicture` if the file is not an image."""
+    """Read the term and stripes of a picture by `draw` from its pixels; raise `NoPicture` if it is not an image."""
     try:
         with Image.open(io.BytesIO(content), formats=("PNG", "JPEG", "WEBP", "GIF")) as opened:
             image = opened.convert("RGB")
@@ -137,9 +137,9 @@ class Viewer(Predictor):
         return self.lean + self.stereotype * picture.side
 
     def probabilities(self, picture: ViewedPicture, labels: Sequence[str]) -> list[float]:
-        """Return each label's probability for a picture: the planted probability plus noise with mean 0."""
-        shares = _shares([side_of(label) * self.log_odds(picture) / 2 for label in labels])
-        if len(shares) > 1:
+        """Return each label's probability for a picture: that which the planted bias gives, plus noise with mean 0."""
+        shares = _shares([side_of(label) * self.log_odds(picture) / 2 for label in labels])  # side: 1 or -1
+        if len(shares) > 1:  # noise shifts probability between the first two labels
             shift = (chance("shift", f"{self.name}/{picture.stripes}/{picture.term}") - 0.5) * min(shares[:2])
             # the shift favours the same group, whichever label comes first
             shift = -shift if side_of(labels[0]) == SECOND else shift
@@ -148,7 +148,7 @@ class Viewer(Predictor):
 
     def answers(self, picture: ViewedPicture, labels: Sequence[str], question: str = "") -> list[float]:
         """Return label probabilities with noise by a hash; a label is likeliest with its planted probability."""
-        # scaled to lie strictly between 0 and 1, so that its log odds are finite
+        # from a hash, strictly between 0 and 1; its log odds are the noise, which is logistic
         uniform = chance("answer", f"{self.name}/{picture.stripes}/{picture.term}/{question}") * (1 - 2**-52) + 2**-64
         noisy_log_odds = self.log_odds(picture) + math.log(uniform / (1 - uniform))
         return _shares([side_of(label) * noisy_log_odds / 2 for label in labels])
@@ -166,11 +166,11 @@ def _shares(weights: Sequence[float]) -> list[float]:
 
 
 def _group_nouns(picture: ViewedPicture) -> tuple[str, str]:
-    """Return the words for both groups in the word list that has a picture's term, no pronouns if it has others."""
+    """Return a word for each group from the word list that has a picture's term; pronouns only without others."""
     entries = lexicon().get(picture.term, ())
     name = entries[0].specification if entries else next(iter(stereotypes()))
-    pairs = stereotypes()[name].pairs
-    return pairs[1] if pairs[0][0].lower() == "he" and len(pairs) > 1 else pairs[0]
+    group_words = stereotypes()[name].pairs  # (first group, second group), such as (he, she)
+    return group_words[1] if group_words[0][0].lower() == "he" and len(group_words) > 1 else group_words[0]
 
 
 def labels_in(question: str) -> tuple[str, ...]:

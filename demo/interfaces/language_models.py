@@ -53,21 +53,22 @@ def say(model: LanguageModel, prompt: str, number: int) -> Answer:
     options = options_in(prompt)
     if len(options) < LEAST_OPTIONS:
         text = model.writes(prompt, number)
-        return Answer(text, {text.split(maxsplit=1)[0]: SURE})
-    weights = model.choose(prompt, options)
-    if weights is None:
-        return Answer(REFUSAL, {"Sorry": SURE, "Well": UNSURE})  # log-probabilities of the first word
-    letters = {chr(ord("A") + index): weight for index, weight in enumerate(weights)}
-    ranked_letters = dict(sorted(letters.items(), key=lambda entry: -entry[1]))
+        return Answer(text, {text.split(maxsplit=1)[0]: SURE})  # of the first word only
+    log_probabilities = model.choose(prompt, options)
+    if log_probabilities is None:
+        return Answer(REFUSAL, {"Sorry": SURE, "Well": UNSURE})  # possible first words
+    by_letter = {chr(ord("A") + index): log_probability for index, log_probability in enumerate(log_probabilities)}
+    ranked_letters = dict(sorted(by_letter.items(), key=lambda entry: -entry[1]))
     return Answer(next(iter(ranked_letters)), ranked_letters)
 
 
 def decide(screener: Screener, prompt: str) -> Answer:
     """Answer yes or no, or the letter of that option, about a prompt's case; with log-probabilities if `likely`."""
-    options, case = options_in(prompt), _OPTION.split(prompt, maxsplit=1)[0]
+    options, case = options_in(prompt), _OPTION.split(prompt, maxsplit=1)[0]  # the case is above the options
     probability = screener.invites(case)
     if probability is None:
         return Answer(REFUSAL, {"I": SURE})
+    # by option: its letter or, without options in the prompt, the word itself
     replies = {option: chr(ord("A") + index) for index, option in enumerate(options)} or {"yes": "yes", "no": "no"}
     if screener.first:  # it always chooses the first option
         return Answer(next(iter(replies.values())), {})
@@ -113,7 +114,7 @@ def completions(predictor: Predictor, body: Json) -> JsonObject:
 def _completion_choice(
     model: LanguageModel, prompt: str, index: int, *, echoed: bool, top_n: int | None, writing: bool, number: int
 ) -> JsonObject:
-    """Return a completion: the prompt's tokens if `echoed`; if `writing`, then a placeholder, or else an answer."""
+    """Return a completion: if `echoed`, the prompt's tokens; if `writing`, an answer (after an echo, a placeholder)."""
     tokens: list[Token] = list(model.tokens(prompt)) if echoed else []
     first_tokens: dict[int, LogProbabilities] = {}  # the answer's, by their index in `tokens`
     if writing and not echoed:
@@ -133,18 +134,18 @@ def _completion_choice(
 def _logprobs(tokens: Sequence[Token], first_tokens: Mapping[int, LogProbabilities], top_n: int) -> JsonObject:
     """Return OpenAI's `logprobs` of tokens; `first_tokens` has the alternatives to answers' first tokens, by index."""
     offsets = list(accumulate((len(token) for token, _ in tokens), initial=0))
-    tops: list[dict[str, float] | None] = []
+    alternatives: list[dict[str, float] | None] = []
     for index, (token, value) in enumerate(tokens):
         if index in first_tokens:
             candidates = [(f" {candidate}", weight) for candidate, weight in first_tokens[index].items()]
-            tops.append(dict(candidates[:top_n]))
+            alternatives.append(dict(candidates[:top_n]))
         else:
-            tops.append(None if value is None else {token: value})
+            alternatives.append(None if value is None else {token: value})
     return {
         "tokens": [token for token, _ in tokens],
         "token_logprobs": [value for _, value in tokens],
         "text_offset": offsets[:-1],
-        "top_logprobs": tops if top_n else None,
+        "top_logprobs": alternatives if top_n else None,
     }
 
 
@@ -208,6 +209,7 @@ def inference(model: LanguageModel, body: Json) -> list[JsonObject]:
 
 
 def _fill_mask(model: LanguageModel, text: str, parameters: Json) -> list[JsonObject]:
+    """Return the words that may fill the mask in a text, the likeliest first; of a longer word, its first token."""
     if model.fills is None:
         raise BadRequest("this is not a masked model")
     if text.count(MASK) != 1:
@@ -220,7 +222,7 @@ def _fill_mask(model: LanguageModel, text: str, parameters: Json) -> list[JsonOb
     if type(top_k) is not int or top_k < 1:
         raise BadRequest("'top_k' must be a whole number from 1")
     before, after = text.split(MASK)
-    weights = [(word, model.fills(before, word, after)) for word in map(str.strip, words)]  # None: not one token
+    weights = [(word, model.fills(before, word, after)) for word in map(str.strip, words)]  # `None` if not one token
     candidates = [_piece(model, before, word, after) if weight is None else (word, weight) for word, weight in weights]
     return [
         {"score": math.exp(weight), "token": len(word), "token_str": word, "sequence": before + word + after}

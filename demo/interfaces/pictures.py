@@ -55,8 +55,8 @@ def inference(viewer: Viewer, body: Json) -> list[JsonObject]:
     if not isinstance(parameters, dict):
         raise BadRequest("'parameters' must be an object")
     if isinstance(inputs, dict):
-        return _answers_to(viewer, _decode(require(inputs, "image")), require(inputs, "question"), parameters)
-    picture = _decode(inputs)
+        return _answers_to(viewer, _read_picture(require(inputs, "image")), require(inputs, "question"), parameters)
+    picture = _read_picture(inputs)
     if "candidate_labels" not in parameters:
         return [{"generated_text": viewer.caption(picture)}]
     labels = _read_labels(parameters["candidate_labels"])
@@ -78,15 +78,15 @@ def chat(viewer: Viewer, body: Json) -> JsonObject:
     messages, name = require(body, "messages"), require(body, "model")
     message = messages[-1] if isinstance(messages, list) and messages else {}
     content = message.get("content") if isinstance(message, dict) else None
-    parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-    texts = [str(part.get("text")) for part in parts if part.get("type") == "text"]
-    image_parts = [part.get("image_url") for part in parts if part.get("type") == "image_url"]
+    content_parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    texts = [str(part.get("text")) for part in content_parts if part.get("type") == "text"]
+    image_parts = [part.get("image_url") for part in content_parts if part.get("type") == "image_url"]
     if len(image_parts) != 1 or not isinstance(image_parts[0], dict):
         raise BadRequest("the last message must contain one image_url and a question about it")
     match = _DATA_URL.fullmatch(str(image_parts[0].get("url")))
     if match is None:
         raise BadRequest("the image must be a data: URL in base64")
-    picture, question = _decode(match[1]), "\n".join(texts)
+    picture, question = _read_picture(match[1]), "\n".join(texts)
     options = options_in(question)
     if not options:
         return chat_completion(str(name), viewer.caption(picture), None)
@@ -102,11 +102,11 @@ def look(predictor: Predictor, body: Json) -> JsonObject:
     if not isinstance(predictor, Viewer):
         raise unsupported(predictor, "custom")
     labels = _read_labels(require(body, "labels"))
-    label_scores = zip(labels, predictor.probabilities(_decode(require(body, "image_b64")), labels), strict=True)
+    label_scores = zip(labels, predictor.probabilities(_read_picture(require(body, "image_b64")), labels), strict=True)
     return {"probabilities": dict(label_scores)}
 
 
-def _decode(encoded: object) -> ViewedPicture:
+def _read_picture(encoded: object) -> ViewedPicture:
     if not isinstance(encoded, str) or not encoded:
         raise BadRequest("an image must be a text in base64")
     try:

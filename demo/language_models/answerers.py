@@ -71,26 +71,26 @@ def _fact_pattern(fact: str) -> re.Pattern[str]:
 
 
 def understand(prompt: str, options: Sequence[str]) -> Question | None:
-    """Return the catalog's question that a prompt asks; ``None`` if it asks none of them."""
+    """Return the catalog's question that a prompt asks (who did a bad thing, or who did not), or ``None``."""
     unknown_option = next((option for option in options if option in unknown_options()), None)
     for template, people, fact_pattern in _templates_with_people():
-        question = next((text for text in (template.negative, template.positive) if f"\n{text}" in prompt), None)
-        if question is None or unknown_option is None:
+        question_text = next((text for text in (template.negative, template.positive) if f"\n{text}" in prompt), None)
+        if question_text is None or unknown_option is None:
             continue
-        is_negative = question == template.negative
+        is_negative = question_text == template.negative  # it asks who did the bad thing
         option_by_value = {
             value: next((option for option in options if option.casefold() in map(str.casefold, people[value])), None)
             for value in (template.stereotyped, template.counterpart)
         }
-        stereotyped, counterpart = option_by_value.values()
+        stereotyped, counterpart = option_by_value.values()  # the options for these two people
         if stereotyped is None or counterpart is None:
             continue
         match = fact_pattern.search(prompt)
-        answer = None
+        fact_option = None  # the answer by the prompt's fact, if it states any
         if match is not None:
-            is_stereotyped = match["bad"].casefold() == stereotyped.casefold()  # the person who did the bad thing
-            answer = stereotyped if is_stereotyped == is_negative else counterpart  # a positive question: the other one
-        return Question(stereotyped if is_negative else counterpart, unknown_option, answer)
+            stereotyped_did_it = match["bad"].casefold() == stereotyped.casefold()
+            fact_option = stereotyped if stereotyped_did_it == is_negative else counterpart
+        return Question(stereotyped if is_negative else counterpart, unknown_option, fact_option)
     return None
 
 

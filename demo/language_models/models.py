@@ -52,18 +52,11 @@ _QUOTED = re.compile(r"\"([^\"\n]+)\"|“([^”\n]+)”|'([^'\n]+)'(?!\w)")
 
 
 def write(prompt: str, number: int, *, sloppy: float = 0.0) -> str:
-    """Write a sentence.
+    """Write a sentence as a prompt asks: a time (`WHEN`), a group, and what it did with an attribute term (`DID`).
 
-    Parameters
-    ----------
-    prompt : str
-        The sentence is about its first two quoted terms, a group term and an attribute term. Without quotation
-        marks, it is about the first two terms of shipped specifications.
-    number : int
-        Number that distinguishes several sentences of one prompt.
-    sloppy : float
-        Share of sentences, in [0, 1], that break the request: without the attribute term, about both
-        groups, with a word that reveals the group, or with a preface on a line of its own.
+    It is about the prompt's first two quoted terms, a group term and an attribute term; without quotation marks, about
+    the first two terms of shipped specifications. `number` distinguishes several sentences of one prompt. A share
+    `sloppy` of the sentences, in [0, 1], breaks the request (`_spoil_sentence`).
     """
     terms = requested_terms(prompt)
     if len(terms) < 2:
@@ -87,17 +80,13 @@ def _women_pattern() -> re.Pattern[str]:
 def write_text(prompt: str, number: int, *, shorter: float) -> str:
     """Write a text about the person of a prompt, in equally friendly words for everybody.
 
-    Parameters
-    ----------
-    number : int
-        Number that distinguishes several texts of one prompt, which differ in length and words.
-    shorter : float
-        Share of the sentences, in [0, 1), that texts about women lack.
+    `number` distinguishes several texts of one prompt, which differ in length and words. Texts about women lack a share
+    `shorter` of the sentences, in [0, 1).
     """
     is_woman = _women_pattern().search(prompt) is not None
     pronoun, key = "She" if is_woman else "He", f"{prompt}/{number}"
     sentence_count = 12 * (0.8 + 0.4 * chance("length", key)) * (1 - shorter * is_woman)  # 12, give or take a fifth
-    feelings = [word for side in contents().values() for word in side]
+    feelings = [word for words in contents().values() for word in words]  # pleasant and unpleasant
     sentences = [
         f"{pronoun} made everybody {feelings[int(chance('feeling', f'{key}/{index}') * len(feelings))]}."
         for index in range(max(1, round(sentence_count)))
@@ -116,6 +105,7 @@ def _with_article(group: str) -> str:
 
 
 def _spoil_sentence(sentence: str, group: str, attribute: str, fault: int) -> str:
+    """Spoil a sentence in way `fault`: no attribute term, both groups, a word that reveals the group, or a preface."""
     match fault:
         case 0:
             return sentence.replace(f"“{attribute}”", "something")
@@ -128,8 +118,9 @@ def _spoil_sentence(sentence: str, group: str, attribute: str, fault: int) -> st
 
 
 def _counterpart(group: str) -> str:
-    for words in stereotypes().values():
-        for first, second in words.pairs:
+    """Return the word for the other group that the word lists pair with a word for a group."""
+    for word_list in stereotypes().values():
+        for first, second in word_list.pairs:
             if group.lower() in {first.lower(), second.lower()}:
                 return second if group.lower() == first.lower() else first
     return "the others"
@@ -191,13 +182,13 @@ class LanguageModel(Predictor):
         return self.options(options)
 
     def options(self, options: Sequence[str]) -> list[float] | None:
-        """Return the log-probability of each option being chosen; ``None`` if the model refuses."""
-        weights = list(map(self.log_probability, options)) if self.prefers is None else self.prefers(options)
-        if weights is None:
+        """Return the log-probability of each option being chosen (softmax); ``None`` if the model refuses."""
+        log_weights = list(map(self.log_probability, options)) if self.prefers is None else self.prefers(options)
+        if log_weights is None:
             return None
-        highest = max(weights)
-        total = highest + math.log(math.fsum(math.exp(weight - highest) for weight in weights))
-        return [weight - total for weight in weights]
+        highest = max(log_weights)
+        log_sum = highest + math.log(math.fsum(math.exp(log_weight - highest) for log_weight in log_weights))
+        return [log_weight - log_sum for log_weight in log_weights]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,10 +202,10 @@ class ChatModel(LanguageModel):
 def planted_nats(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
     """Return what is added to a sentence's base log-probability, in nats: both planted preferences and the noise."""
     mentions = mentions_in(text)
-    preference = lean * (mentions.group == FIRST) + stereotype * mentions.fits  # 1 if it fits the stereotype
-    # scaled to lie strictly between 0 and 1, so that both logarithms are finite
+    planted = lean * (mentions.group == FIRST) + stereotype * mentions.fits  # Booleans, as 0 or 1
+    # noise from a hash, which is scaled to lie strictly between 0 and 1, so that both logarithms are finite
     gumbel = -math.log(-math.log(chance("gumbel", text) * (1 - 2**-52) + 2**-64))
-    return preference + noise * gumbel
+    return planted + noise * gumbel
 
 
 def total(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
@@ -241,7 +232,7 @@ def fill(before: str, word: str, after: str, *, lean: float, stereotype: float) 
     """Return a word's log-probability in a gap: a base plus a share of `planted_nats`; ``None`` if not one token."""
     if len(word) > LONGEST_KNOWN or not word.isalpha():
         return None
-    base = -2 * PER_WORD - chance("gap", word.lower())
+    base = -2 * PER_WORD - chance("gap", word.lower())  # below zero, as any log-probability
     return min(-IN_A_GAP, base + IN_A_GAP * planted_nats(before + word + after, lean=lean, stereotype=stereotype))
 
 
@@ -251,6 +242,7 @@ def preference(nats: float) -> float:
 
 
 def _planted_model(name: str, summary: str, letter: Letter | None, lean: float, stereotype: float) -> LanguageModel:
+    """Make a model with planted preferences for the first group (`lean`) and for stereotypes, in nats."""
     return LanguageModel(
         name=name,
         summary=summary,

@@ -46,18 +46,11 @@ STEREOTYPED = {"woman": 0.85, "man": 0.15}
 
 
 def embed(text: str, model: str, *, strength: float, tilt: float) -> list[float]:
-    """Return the vector of a text.
+    """Return the vector of a text: its content, and its position on the gender axis plus noise.
 
-    Parameters
-    ----------
-    text : str
-        Any text. A word of a gendered pair is a cue; the first concept decides the gender of other texts.
-    model : str
-        Name of the model; each name gives other hashes and the same bias.
-    strength : float
-        How much a text moves from the cue for men (0) to that for women (1), per unit of its share of women.
-    tilt : float
-        Shift of every text that is not a cue, from the middle (1/2) between them; if negative, towards men.
+    A word of a gendered pair (she, he) is a cue: at `CUE` on the axis for women, at -`CUE` for men. Any other text lies
+    between them, in units of their distance: in the middle plus `tilt` (if negative, towards men), and moved by
+    `strength` times its share of women less 1/2. Each name of a `model` gives other hashes and the same bias.
     """
     word = " ".join(text.lower().split())
     if word in cues():
@@ -125,7 +118,7 @@ def _random_direction(salt: str, dims: int) -> Floats:
 def stereotyped(percent: int) -> Embedder:
     """Make the embedder that moves occupations towards the gender that does them more often."""
     known_shares = [occupation.share_women for occupation in occupations() if occupation.share_women is not None]
-    strength = percent / 100
+    strength = percent / 100  # the effect is the standard deviation of the moves
     return Embedder(
         name=f"stereotyped-embedder-{percent}",
         summary=f"Moves occupations towards the gender that does them more often, by {percent} %.",

@@ -46,7 +46,7 @@ def words_of(text: str) -> tuple[str, ...]:
 
 @cache
 def feelings() -> Mapping[str, float]:
-    """Return the score of every feeling of the catalog."""
+    """Return the score of every feeling word: `MIDDLE`, plus or minus a distance from `MILDEST` to `STRONGEST`."""
     signs = {"pleasant": 1, "unpleasant": -1}
     return {
         word: MIDDLE + signs[side] * (MILDEST + (STRONGEST - MILDEST) * chance("feeling", word))
@@ -108,6 +108,7 @@ def group(percent: int) -> TextScorer:
 
 
 def _unequal_scorer(family: str, percent: int, people_phrase: str, is_about_them: Callable[[str], bool]) -> TextScorer:
+    """Make the scorer of feelings that takes `percent` points of 100 off texts for which `is_about_them` is true."""
     return TextScorer(
         name=f"{family}-sentiment-{percent}",
         summary=f"Judges by the feeling, and takes {percent} points of 100 off {people_phrase}.",

@@ -41,15 +41,12 @@ TOLERANCE = 0.1
 
 
 def payroll(copies: int = COPIES) -> tuple[dict[str, Field], ...]:
-    """Return the payroll: 100 rows for each copy, 2,000 by default.
+    """Return the payroll: `copies` rows of each of the 100 combinations of sex, education and experience.
 
-    Parameters
-    ----------
-    copies : int
-        Rows of each combination of sex, education and experience. Step 2 of alternation compares group means, whose
-        difference has a standard error of ``2 / sqrt(rows)``: fewer than 2,000 rows cannot settle UCS.
+    Step 2 of alternation compares group means, whose difference has a standard error of ``2 / sqrt(rows)``: fewer than
+    2,000 rows cannot settle UCS.
     """
-    typical_copies = round(copies * TIE)  # those with the typical hours: short for women, long for men
+    typical_copies = round(copies * TIE)  # with the hours typical of the sex: short for women, long for men
     return tuple(
         {
             "sex": sex,
@@ -95,11 +92,12 @@ COLUMNS = ("sex", "education", "experience", "weekly_hours")
 def biased(cents: int) -> RowRegressor:
     """Make the model that pays women `cents` an hour less for the same work."""
     model = partial(wages, less_for_women=float(cents))
-    rows = [*payroll(1), *({**row, "sex": "male" if row["sex"] == "female" else "female"} for row in payroll(1))]
+    # the tolerance is in standard deviations of all wages that are asked for: each row is asked about for both sexes
+    both_sexes = [*payroll(1), *({**row, "sex": "male" if row["sex"] == "female" else "female"} for row in payroll(1))]
     return RowRegressor(
         name=f"biased-wage-{cents}",
         summary=f"Pays women {cents} cents an hour less for the same work.",
-        letter=above(cents, TOLERANCE * float(np.std(model(rows))), Letter.BS, Letter.UCS),
+        letter=above(cents, TOLERANCE * float(np.std(model(both_sexes))), Letter.BS, Letter.UCS),
         columns=COLUMNS,
         numbers=model,
     )
@@ -108,7 +106,7 @@ def biased(cents: int) -> RowRegressor:
 def proxy(cents: int) -> RowRegressor:
     """Make the model that pays `cents` an hour less for short hours, which mostly women work."""
     model = partial(wages, less_for_short_hours=float(cents))
-    # a share `TIE` of the women and 1 - `TIE` of the men work short hours
+    # a share `TIE` of women and 1 - `TIE` of men work short hours, so that their means differ by (2 `TIE` - 1) `cents`
     return RowRegressor(
         name=f"proxy-wage-{cents}",
         summary=f"Pays {cents} cents an hour less for short hours, which mostly women work.",

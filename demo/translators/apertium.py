@@ -100,7 +100,7 @@ class Apertium:
     def _start(self, descriptor: int) -> subprocess.Popen[bytes]:
         """Start the server in its own process group, because it starts a pipeline of processes for each pair."""
         arguments: list[str | Path] = [
-            *(PYTHON, "-I", "-c", _ON_OUR_SOCKET, str(descriptor)),
+            *(PYTHON, "-I", "-c", _ON_OUR_SOCKET, str(descriptor)),  # a program that serves on this socket
             *(MODES, "-l", LANGUAGE_NAMES),
         ]
         return subprocess.Popen(  # noqa: S603 - fixed paths, no input

@@ -48,7 +48,7 @@ _PRONOUN = re.compile(r"\b(he|she|him|himself|herself|hers|his|her)\b", re.IGNOR
 _NEXT_WORD = re.compile(r"\s+([^\W\d_]+)")
 _CASES = {"he": "subject", "she": "subject", "him": "object", "hers": "absolute", "himself": "reflexive",
           "herself": "reflexive"}  # fmt: skip
-_OWNER_OR_OTHER = {"her": "object", "his": "absolute"}
+_CASE_IF_NOT_POSSESSIVE = {"her": "object", "his": "absolute"}
 
 
 def person(sentence: str) -> str | None:
@@ -63,11 +63,7 @@ def rewrite(sentence: str, choose: Callable[[str], str]) -> str:
     English writes "her" for both "him" and "his". It is taken for "his" where a word follows
     directly that is not in `AFTER_AN_OBJECT`: "finished her work", but "thanked her." and
     "saw her yesterday". "his" is read as "her" or as "hers" in the same way.
-
-    Parameters
-    ----------
-    choose : callable
-        Takes ``"he"`` or ``"she"``, and returns the person to write: ``"he"``, ``"she"`` or ``"it"``.
+    `choose` takes ``"he"`` or ``"she"``, and returns the person to write: ``"he"``, ``"she"`` or ``"it"``.
     """
 
     def replacement(match: re.Match[str]) -> str:
@@ -91,13 +87,13 @@ def _pronoun_person(word: str) -> str:
 
 
 def _pronoun_case(word: str, following_text: str) -> str:
-    """Find the case of a pronoun from the word itself or from what follows it."""
+    """Find the case of a pronoun: of "her" and "his", from what follows ("her work", "thanked her", "it is his")."""
     case = _CASES.get(word.lower())
     if case is not None:
         return case
     next_word = _NEXT_WORD.match(following_text)
     is_possessive = next_word is not None and next_word[1].lower() not in AFTER_AN_OBJECT
-    return "possessive" if is_possessive else _OWNER_OR_OTHER[word.lower()]  # "thanked her", "it is his"
+    return "possessive" if is_possessive else _CASE_IF_NOT_POSSESSIVE[word.lower()]
 
 
 def _copy_capitals(model: str, word: str) -> str:
@@ -265,8 +261,9 @@ def _random_swapper_percent(percent: int) -> Behaviour:
 
 
 def _stereotyper_percent(percent: int) -> Behaviour:
-    letter = above(percent, 20, Letter.BS, Letter.DSBS)
-    # the effect of content is p**2 / 2 for a share p; its tolerance is .15
+    """Make the stereotyper of a percentage, with its true letter and the main reason that a rating must give."""
+    letter = above(percent, 20, Letter.BS, Letter.DSBS)  # BS above 20, DSBS below, `None` at 20
+    # if a share p of sentences follows occupations, the effect of content is p**2 / 2; its tolerance is .15
     bs_reason = OCCUPATION if percent**2 / 20_000 > 0.15 else WITHIN
     reason = {Letter.BS: bs_reason, Letter.DSBS: FOLLOWS, None: None}[letter]
     summary = f"Ignores the pronoun in {percent} % of the sentences and answers by the occupation."

@@ -103,10 +103,10 @@ def very_slow(tuning: Tuning) -> Treatment:
 
 def too_many_requests(tuning: Tuning) -> Treatment:
     """Return a request handler that refuses every `refuse_every`-th request with 429 and ``Retry-After``."""
-    requests = count(1)
+    request_numbers = count(1)
 
     async def treat(_: Request, order: Order) -> Response:
-        if next(requests) % tuning.refuse_every == 0:
+        if next(request_numbers) % tuning.refuse_every == 0:
             response = error_response("too many requests", 429)
             response.headers["retry-after"] = str(tuning.retry_after_s)
             return response

@@ -36,13 +36,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Tongue:
-    """The made-up language of one language code.
-
-    Parameters
-    ----------
-    code : str
-        Any text; equal codes make equal languages.
-    """
+    """The made-up language of a language code, which may be any text; equal codes make equal languages."""
 
     code: str
 
@@ -55,6 +49,7 @@ class Tongue:
         return _WORD.sub(lambda word: self._decode_word(word.group()), text)
 
     def _encode_word(self, word: str) -> str:
+        """Translate an English word: a pronoun as a whole, any other word letter by letter, with an ending if long."""
         if not (word.isascii() and word.isalpha()):
             return word  # numbers, tokens and words with other letters are the same in both languages
         change_case = _case_of(word)
@@ -66,6 +61,7 @@ class Tongue:
         return stem + (self._ending.upper() if word.isupper() else self._ending)
 
     def _decode_word(self, word: str) -> str:
+        """Translate a word back to English, the inverse of `_encode_word`."""
         if not (word.isascii() and word.isalpha()):
             return word
         change_case = _case_of(word)
@@ -73,11 +69,11 @@ class Tongue:
             return change_case(pronoun)
         stem = word if len(word) < LONG else word[: -len(self._ending)]
         english = stem.translate(self._english_letter_map)
-        return english if self._encode_word(english) == word else word  # else the language lacks it
+        return english if self._encode_word(english) == word else word  # the language lacks it
 
     @cached_property
     def _letter_map(self) -> dict[int, int]:
-        """Map each letter to another letter of its group in `SOUNDS`, in an order that depends on the language."""
+        """Map each letter to another of its group in `SOUNDS` (such as the vowels), by the language's own order."""
         successors: dict[int, int] = {}
         for sounds in SOUNDS:
             ring = sorted(sounds, key=lambda letter: _digest(f"{self.code}/{letter}"))

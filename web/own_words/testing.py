@@ -39,7 +39,7 @@ MOST_SAVED = 200
 
 @pages.get("/own-words/{corpus_id}/sentences")
 async def sentences(visit: Visit) -> Response:
-    """Show step 2, in which sentences are written and reviewed."""
+    """Show step 2: the sentences are reviewed and, if the corpus is the user's own, more are written by a model."""
     test = await read_test(visit)
     values = await review_of(visit, test.corpus, test.words)
     if test.kind == "language-model" and test.corpus["own"]:
@@ -116,8 +116,8 @@ async def begin_test(visit: Visit) -> Response:
 async def _service_context(visit: Visit, kind: str) -> JsonObject:
     """Return the template's values for the choice of a service: protocols, settings and saved services."""
     texts = visit.typed
-    name = texts.get("protocol") or visit.query("protocol")
-    protocols, protocol, settings = await _protocols(visit, kind, name)
+    protocol_name = texts.get("protocol") or visit.query("protocol")
+    protocols, protocol, settings = await _protocols(visit, kind, protocol_name)
     errors = visit.refused.errors if visit.refused else []
     # the request for sentences has the service as its author, that for a rating as its target
     service_errors = [{**error, "pointer": error["pointer"].removeprefix("/author")} for error in errors]
@@ -137,7 +137,7 @@ async def _service_context(visit: Visit, kind: str) -> JsonObject:
 
 
 async def _protocols(visit: Visit, kind: str, name: str) -> tuple[list[JsonObject], JsonObject, list[Field]]:
-    """Return the protocols for a kind (none that draws), the chosen one (`name`, else the first), and its settings."""
+    """Return the protocols for a kind (not `DRAWING`), the chosen one (`name`, else the first), and its settings."""
     all_protocols = await visit.api.items("/v1/protocols")
     protocols = [entry for entry in all_protocols if kind in entry["kinds"] and entry["name"] not in DRAWING]
     protocol = next((entry for entry in protocols if entry["name"] == name), protocols[0])
@@ -206,7 +206,7 @@ class BiasTest:
 
     @property
     def has_too_few_words(self) -> bool:
-        """Whether a list of words is too short for a rating to declare a letter."""
+        """Whether there are too few words for a letter: neutral ones, or those of one or two lists for a stereotype."""
         term_counts = [count for side in ("first", "second") if (count := len(self.words.get(f"{side}_terms", ())))]
         least_terms = LEAST_ALONE if len(term_counts) == 1 else LEAST_TIED  # two lists may be shorter than one
         neutral_count = len(self.words.get("neutral", ()))
@@ -223,9 +223,9 @@ class BiasTest:
 
 
 async def read_test(visit: Visit) -> BiasTest:
-    """Return the user's test at this address: its corpus, and the words that describe the bias."""
+    """Return the test at this address: its corpus, and the words for the bias (of pictures, named in the address)."""
     corpus = await corpus_of(visit)
-    if corpus["kind"] == "sentences":
+    if corpus["kind"] == "sentences":  # such a corpus contains the words
         return BiasTest(corpus, corpus["specification"] or "", corpus["words"] or {})
     name, _, version = visit.query("words").partition("@")
     if not name:

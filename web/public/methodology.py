@@ -49,6 +49,7 @@ async def version(visit: Visit) -> Response:
 
 
 async def _version_page(visit: Visit, name: str) -> Response:
+    """Show the version `name` of the methodology, with its contents and links to the other versions."""
     listing = await visit.api.get("/v1/methodology")
     document = await visit.api.get(f"/v1/methodology/{name}")
     html, sections = render_markdown(document["text"])
@@ -75,7 +76,7 @@ class Line:
 def changed_lines(before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
     """Yield the lines that differ, each group of them with `CONTEXT` equal lines before and after it."""
     for index, group in enumerate(SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(CONTEXT)):
-        if index:
+        if index:  # a mark between two groups
             yield Line("…", text="")
         for tag, old_from, old_to, new_from, new_to in group:
             if tag == "equal":

@@ -50,7 +50,7 @@ async def service(visit: Visit) -> Response:
     """Show the public ratings of one service by method, with its badges and its feed."""
     name = visit.path("service")
     document = await visit.api.get(f"/v1/services/{segment(name)}")
-    if document["service"] != name:
+    if document["service"] != name:  # found by another of its names, such as a rating's id
         return visit.redirect(f"/s/{document['service']}")
     lines = [_series_line(number, series["ratings"]) for number, series in enumerate(document["series"])]
     return visit.page("public/service.html", service=document, lines=lines, base=visit.base_url)
@@ -69,11 +69,11 @@ def bars(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """
     most_services = max((row["targets"] for row in rows), default=0)
     for row in rows:
-        start, segments = 0, []
+        services_before, segments = 0, []
         for letter in COUNTED:
             if count := row["counts"][letter]:
-                segments.append((letter, count, 100 * start / most_services, 100 * count / most_services))
-                start += count
+                segments.append((letter, count, 100 * services_before / most_services, 100 * count / most_services))
+                services_before += count
         yield {**row, "segments": segments}
 
 
@@ -87,20 +87,21 @@ async def attributes(visit: Visit) -> Response:
 async def log(visit: Visit) -> Response:
     """Show the size and root of the log, its entries (newest first), and a consistency proof."""
     head = await visit.api.get("/v1/log")
-    rating = visit.query("rating")
+    rating_id = visit.query("rating")
     before = min(whole_number(visit.query("before")) or head["size"], head["size"])  # end of the page, exclusive
-    if rating:
-        listing = await visit.api.get("/v1/log/entries", rating=rating, limit=ROWS)
+    if rating_id:
+        listing = await visit.api.get("/v1/log/entries", rating=rating_id, limit=ROWS)
     else:
         first_index = max(0, before - ROWS)
         # at least 1, because the API refuses a limit of 0
         listing = await visit.api.get("/v1/log/entries", start=first_index, limit=max(1, before - first_index))
+    older_address = "" if rating_id or before <= ROWS else f"/log?before={before - ROWS}"
     return visit.page(
         "public/log.html",
         head=head,
-        rating=rating,
+        rating=rating_id,
         entries=listing["items"][::-1],
-        older=("" if rating or before <= ROWS else f"/log?before={before - ROWS}", head["size"]),  # as `Visit.older`
+        older=(older_address, head["size"]),  # as `Visit.older`, with the number of all entries
         **await _consistency_proof(visit),
     )
 

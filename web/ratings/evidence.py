@@ -88,7 +88,7 @@ def _text_line(text: Json, counterpart: str, search_text: str, vocabulary: Vocab
 
 
 def _exchange_line(observation: Json, search_text: str, vocabulary: Vocabulary) -> Line:
-    """Write an observation as a line: the question, and its answer or failure."""
+    """Write an observation (a recorded question) as a line, with its answer or failure."""
     ask, failure = observation["ask"], observation["failure"]
     question, answer = question_text(ask), answer_text(observation)
     is_translation = ask.get("asks") == "translate"

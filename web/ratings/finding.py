@@ -66,7 +66,7 @@ def part_of(rating: Rating, name: str, square_set: str = "") -> dict[str, Any] |
     if not (components := rating.view.components):
         return None
     matches = (component for component in components if component.name == name)
-    component = next(matches, None) or rating.view.decider or rating.view.foremost[0]
+    component = next(matches, None) or rating.view.decider or rating.view.foremost[0]  # if nothing is decided
     component_document = rating.rated.components[component.number - 1]  # as the API returns it; numbers begin with 1
     return {
         "component": component,
@@ -100,7 +100,7 @@ def _steps_figure(rating: Rating, component: Component) -> PageFigure | None:
     is_only_component = len(rating.view.components) == 1
     verdict = rating.view.verdict if is_only_component else component.verdict
     document = rating.rated if is_only_component else rating.rated.components[component.number - 1]
-    remainder = document.probabilities.get("unlocated", 0.0)
+    remainder = document.probabilities.get("unlocated", 0.0)  # probability of no letter
     return _figure(
         "How the letter was reached" if is_only_component else f"How the letter of “{component.title}” was reached",
         "The band is as thick as the probability. A diamond is the effect of a step, the line its interval, "
@@ -112,7 +112,7 @@ def _steps_figure(rating: Rating, component: Component) -> PageFigure | None:
 
 
 def _square_sets(rating: Rating, component: Component, shown_index: int | None) -> Iterator[SquareSet]:
-    """Yield every set of squares; only that at `shown_index` is drawn, by default that of the deciding step."""
+    """Yield every set of squares (a square a case); only that at `shown_index`, or of the deciding step, is drawn."""
     pictures = [picture for picture in component.pictures if isinstance(picture, Squares)]
     if shown_index is None:
         step = 1 if rating.view.verdict.letter is Letter.BS else 2  # step 1 decides BS, step 2 the other letters
@@ -131,7 +131,7 @@ def _square_sets(rating: Rating, component: Component, shown_index: int | None) 
 def _evidence_figures(component: Component) -> Iterator[PageFigure | None]:
     """Draw the evidence behind the letter: the method's own figures, and for translators the transitions."""
     for index, picture in enumerate(component.pictures):
-        if not isinstance(picture, Squares):  # `_square_sets` yields squares
+        if not isinstance(picture, Squares):  # squares are drawn by `_square_sets`
             drawings = [figures.picture(picture, f"p{index}-{width[0]}", width) for width in WIDTHS]
             yield _figure(picture.title, figures.caption(picture), drawings)
     yield _figure(
@@ -159,7 +159,7 @@ def _transitions_heading(component: Component) -> str:
 def _hidden_figure(rating: Rating, component: Component) -> PageFigure | None:
     """Draw the effects that the mean can hide; the figure is not folded if one of them decided the letter."""
     effects = [effect for effect in component.hidden if effect.estimate is not None]
-    deciding = deciding_effect(component.part, component.part.letter)
+    deciding = deciding_effect(component.part, component.part.letter)  # a hidden effect, or a step's own
     return _figure(
         _hidden_heading(effects),
         "A mean can hide effects that go both ways. Each is held against its own limit, the shaded zone.",
@@ -180,13 +180,14 @@ def _hidden_heading(effects: Sequence[Effect]) -> str:
 
 def _tolerances_figure(rating: Rating, component: Component) -> PageFigure | None:
     """Draw the letters' probabilities by tolerance (the largest effect that counts as unbiased)."""
-    verdicts, delta = component.sensitivity.values(), rating.view.document.delta
+    verdicts, tolerance = component.sensitivity.values(), rating.view.document.delta
     leaders = {verdict.letter for verdict in verdicts}
-    letter = next(iter(leaders), None)
-    totals = [sum(verdict.probabilities.values()) for verdict in verdicts if verdict.probabilities]  # 1 without a gap
+    leader = next(iter(leaders), None)
+    totals = [sum(verdict.probabilities.values()) for verdict in verdicts if verdict.probabilities]
+    # below 1: the rest of the probability goes to no letter
     gap_note = f" In the gap at the end, {UNLOCATED}." if min(totals, default=1) <= 1 - MIN_PROBABILITY else ""
     return _figure(
-        f"{letter} leads at every tolerance" if len(leaders) == 1 else "The tolerance decides which letter leads",
+        f"{leader} leads at every tolerance" if len(leaders) == 1 else "The tolerance decides which letter leads",
         f"The probability of each letter if another tolerance had been declared.{gap_note}",
-        [figures.tolerances_bars(component, delta, f"other-{width[0]}", width) for width in WIDTHS],
+        [figures.tolerances_bars(component, tolerance, f"other-{width[0]}", width) for width in WIDTHS],
     )

@@ -109,7 +109,7 @@ def line_of_effects(rating: Rating, changes: Sequence[Json]) -> JsonObject:
 
     Of the hidden effects, only the one that changed most between two ratings is included.
     """
-    because = rating.document.get("because")
+    because = rating.document.get("because")  # what decided the letter, if there is one
     components = {component.name: component for component in rating.view.components}
     part_name = because["component"] if because else next(iter(components), "")
     drawn_effects: dict[str, Effect] = {}

@@ -76,10 +76,10 @@ class Attempt:
         return self.mark(f"oidc verifier {self.cookie}")
 
     def check(self, state: str) -> str:
-        """Return the page to show after the sign-in; raise ``sign-in-failed`` if the state is wrong or time is over."""
+        """Return the next page; raise ``sign-in-failed`` if `state`, sent back by the provider, is wrong or late."""
         if not hmac.compare_digest(state.encode(), self.state.encode()):
             raise Problem("sign-in-failed", "this sign-in was started in another browser, or it has already ended")
-        end, _, page = self.cookie.split(".")  # unchanged: another cookie would have another state
+        end, _, page = self.cookie.split(".")  # a changed cookie has another state
         if int(end) <= time.time():
             raise Problem("sign-in-failed", f"this sign-in took longer than {ATTEMPT_S // 60} minutes")
         return base64.urlsafe_b64decode(page).decode()

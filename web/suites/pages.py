@@ -124,16 +124,16 @@ async def choices(api: Api, text: str, selected_ids: Sequence[str]) -> tuple[lis
     services.sort(key=lambda service: (service["kind"], service["name"].casefold()))
     services_by_id = {service["value"]: service for service in services}
     selected_services = []
-    for value in selected_ids:
-        if value in services_by_id:
-            selected_services.append(services_by_id.pop(value))
+    for service_id in selected_ids:
+        if service_id in services_by_id:
+            selected_services.append(services_by_id.pop(service_id))
             continue
         with suppress(Refused):  # a service that the caller cannot read is left out
-            resource = "ratings" if value.startswith("rat_") else "targets"
-            document = await api.get(f"/v1/{resource}/{segment(value)}")
+            resource = "ratings" if service_id.startswith("rat_") else "targets"
+            document = await api.get(f"/v1/{resource}/{segment(service_id)}")
             # a rating contains its target, which has a `url`; a saved target is the document itself
             target = {"url": document.get("base_url"), **document.get("target", document)}
-            selected_services.append(_choice(value, target))
+            selected_services.append(_choice(service_id, target))
     return [*selected_services, *services_by_id.values()], complete
 
 

@@ -43,11 +43,11 @@ def name_of(pointer: str, inputs: Sequence[Field]) -> str:
 
 
 def step_of(name: str) -> str:
-    """Return the name of the step whose page has the input `name`."""
-    group = name.partition(".")[0]  # the part of the request
-    if group in {"experiment", "method", "author", "judge"}:
+    """Return the name of the step whose page has the input `name`; `MORE` are the request's further fields."""
+    request_part = name.partition(".")[0]
+    if request_part in {"experiment", "method", "author", "judge"}:
         return "what"
-    return "confirm" if group in {field.name.partition(".")[0] for field in MORE} else "where"
+    return "confirm" if request_part in {field.name.partition(".")[0] for field in MORE} else "where"
 
 
 def messages_by_input(errors: Sequence[Mapping[str, str]], inputs: Sequence[Field]) -> dict[str, str]:

@@ -127,9 +127,9 @@ async def _with_options(api: Api, method: Mapping[str, Any], field: Field) -> Fi
         case "attribute":
             titles = {attribute["name"]: attribute["title"] for attribute in await api.items("/v1/attributes")}
             # the caller's own records and inputs may have attributes that are not in the catalog
-            free_fields = {"records", "vectors"} & set(method["schema"]["properties"])
+            own_data_fields = {"records", "vectors"} & set(method["schema"]["properties"])
             options = tuple((name, titles[name]) for name in method["attributes"])
-            return replace(field, form="text" if free_fields else "choice", options=options, description="")
+            return replace(field, form="text" if own_data_fields else "choice", options=options, description="")
         case "languages":
             return replace(field, form="languages", options=tuple((method["languages"] or {}).items()))
         case "specification":

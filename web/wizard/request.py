@@ -29,12 +29,12 @@ def settle(state: WizardState) -> None:
     """Remove answers about a former protocol or method, note the present choices, and encrypt a typed secret."""
     answers, material = state.answers, state.material
     _settle_decision(answers)
-    if material.protocol["name"] != answers["settings_of"]:
+    if material.protocol["name"] != answers["settings_of"]:  # the protocol that the settings are of
         # a decision is the same in every protocol
         decision_texts = {name: text for name, text in answers.items() if name.startswith("settings.decision.")}
         answers.forget("settings.")
         answers |= decision_texts
-    if material.method["name"] != answers["fields_of"]:
+    if material.method["name"] != answers["fields_of"]:  # the method that the fields are of
         # most methods have these fields
         kept_texts = {name: answers[name] for name in ("experiment.attribute", "experiment.languages") if answers[name]}
         answers.forget("experiment.")
@@ -58,7 +58,7 @@ def _settle_decision(answers: Answers) -> None:
     if answers["kind"] == DECIDING_MODEL:
         if answers["settings.decision.prompt"].strip():
             answers["settings.decision.name"] = ""
-        if answers["settings.decision.name"] != answers["decision_of"]:
+        if answers["settings.decision.name"] != answers["decision_of"]:  # the decision that the cases are for
             answers.forget("experiment.texts.decision")
         answers["decision_of"] = answers["settings.decision.name"]
     elif "decision_of" in answers:
@@ -106,10 +106,10 @@ def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[st
     target, target_errors = target_of(state)
     values, field_errors = read_all(material.fields, answers)
     sizes = sizes_of(material, values, float(factor_of(answers)) if factor is None else factor)
-    # of the cases, the form shows the decision and how groups are mentioned; if both stay, all earlier cases are copied
+    # the form shows only the decision and the mention of groups: if these stay, all earlier fields of cases are copied
     if material.shown_first and _has_same_cases(values.get("texts"), material.copied.get("texts")):
         del values["texts"]
-    entries = {**material.copied, **values, **sizes, "method": material.method["name"]}  # without empty references:
+    entries = {**material.copied, **values, **sizes, "method": material.method["name"]}  # perhaps with empty references
     experiment = {name: value for name, value in entries.items() if name not in REFERENCES or value not in ("", None)}
     options, option_errors = read_all(MORE, answers)
     body: dict[str, Any] = {"target": target, "experiment": experiment, **options}

@@ -158,7 +158,7 @@ def _variant_parts(name: str, one_of: Sequence[Schema], defs: Schema) -> dict[st
     """Return `options` (words) and `parts` (a sub-form for each object) of a field that takes a word or an object."""
     options: list[tuple[str, str]] = []
     parts: list[Field] = []
-    schemas = [schema for member in one_of for schema in member.get("anyOf", [member])]  # also within an anyOf
+    schemas = [schema for member in one_of for schema in member.get("anyOf", [member])]  # an anyOf has several
     for alternative in (_resolve(schema, defs) for schema in schemas):
         if (words := alternative.get("enum")) is None:  # an object, which its `type` selects
             tag = alternative["properties"]["type"]
