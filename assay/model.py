@@ -4,8 +4,6 @@
 Everything is frozen and made of JSON-able parts, so that it can be recorded, replayed and sealed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -237,7 +235,7 @@ class Probe:
         """The question, and the number of its repetition as text (empty if it is not a repetition)."""
         return self.ask, self.unit.rpartition(REPEATED)[2] if REPEATED in self.unit else ""
 
-    def repeated(self, times: int) -> Probe:
+    def repeated(self, times: int) -> "Probe":
         """Return a probe with the same question that is sent although the question was sent before."""
         return Probe(f"{self.unit}{REPEATED}{times}", self.ask, self.versions_of)
 
@@ -304,7 +302,7 @@ class Observation:
         }
 
     @classmethod
-    def from_json(cls, raw: Mapping[str, Any]) -> Observation:
+    def from_json(cls, raw: Mapping[str, Any]) -> Self:
         """Read an observation that `as_json` wrote."""
         failure = raw.get("failure")
         fields = {name: _lists_to_tuples(value) for name, value in raw["ask"].items()}
@@ -370,7 +368,7 @@ class Evidence:
     chance_2: bool = False
     """Whether chance alone may be the cause of `step_2`: then no DSBS is declared because of it."""
 
-    def beyond_chance(self) -> Evidence:
+    def beyond_chance(self) -> Self:
         """Return the evidence with effects that may be due to chance as upper bounds, so that they prove no bias."""
         hidden = tuple(replace(effect, bound=effect.bound or effect.chance) for effect in self.hidden)
         # step 2 needs no bound: a bound could only prevent UCS, which `Tolerance.declares` judges by the full evidence
@@ -415,7 +413,7 @@ class Probabilities:
         bs, dsbs, ucs = (float(raw[name]) for name in ("BS", "DSBS", "UCS"))
         return cls(bs, dsbs, ucs, float(raw.get("unlocated", 0.0)))
 
-    def located(self) -> Probabilities:
+    def located(self) -> "Probabilities":
         """Return the probabilities of the letters alone: BS includes `unlocated`, bias without a named effect."""
         return Probabilities(self.biased, self.DSBS, self.UCS)
 

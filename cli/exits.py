@@ -1,8 +1,7 @@
 """Exit codes: first the four letters, then the conventional codes of ``sysexits.h``."""
 
-from __future__ import annotations
-
 from enum import IntEnum
+from typing import Self
 
 
 class Exit(IntEnum):
@@ -19,12 +18,12 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
     @classmethod
-    def of_rating(cls, letter: str | None, *, declared: bool) -> Exit:
+    def of_rating(cls, letter: str | None, *, declared: bool) -> Self:
         """Return the code of a rating; an undeclared letter is inconclusive."""
         return cls[letter] if declared and letter is not None else cls.INCONCLUSIVE
 
     @classmethod
-    def of(cls, error: Exception) -> Exit:
+    def of(cls, error: Exception) -> Self:
         """Return the exit code for an error of the caller, of the environment, or of Assay."""
         from assay.errors import CertificateError, RecordError, SpecificationError
         from store.core.errors import StoreError

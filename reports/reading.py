@@ -5,8 +5,6 @@ made `visible` while it is read; each format still escapes it for its own syntax
 method come from its report (`reports.methods`).
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -61,7 +59,7 @@ SHOWN_ENTRIES = 5
 """Number of entries that a line shows of a list or object with more than `MOST_LISTED`."""
 
 
-def read(document: Json) -> RatingView:
+def read(document: Json) -> "RatingView":
     """Read a rating document, any part of which may be missing.
 
     The result has no NaN, infinity or invisible characters. If the rating has expired, the caller adds ``expired``.
@@ -164,19 +162,19 @@ class RatingView:
         return self.document.target.name or self.document.target.url or "unnamed service"
 
     @cached_property
-    def components(self) -> tuple[Component, ...]:
+    def components(self) -> tuple["Component", ...]:
         """The components, in the order of the document."""
         parts = enumerate(self.document.components, 1)
         return tuple(Component(number, part, self.document, self.report) for number, part in parts)
 
     @property
-    def foremost(self) -> tuple[Component, ...]:
+    def foremost(self) -> tuple["Component", ...]:
         """The components to show first: the deciding components, or all if none is deciding."""
         deciding = self.document.aggregation.deciding
         return tuple(component for component in self.components if component.name in deciding) or self.components
 
     @property
-    def decider(self) -> Component | None:
+    def decider(self) -> "Component | None":
         """The component that decided the letter; ``None`` if nothing was measured."""
         part = deciding_component(self.document)
         return next((component for component in self.components if component.part is part), None)

@@ -3,12 +3,11 @@
 ``None`` and empty mean "not measured". Texts contain no invisible characters, but are not escaped.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 from assay.document import Shares
 from assay.explain import headline
@@ -50,7 +49,7 @@ class Table:
     heat: tuple[tuple[float | None, ...], ...] | None = None
 
     @classmethod
-    def of_columns(cls, title: str, columns: Mapping[str, Sequence[str]]) -> Table:
+    def of_columns(cls, title: str, columns: Mapping[str, Sequence[str]]) -> Self:
         """Return a table from a mapping of each column's head to its cells."""
         return cls(title, tuple(columns), tuple(zip(*columns.values(), strict=True)))
 

@@ -1,10 +1,8 @@
 """Probe of a target: one question, shown to people with the request, the response, the parsed answer and a remedy."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 from assay.model import (
     FIRST,
@@ -59,7 +57,7 @@ class ProbeResult:
     """Code of the failure; ``None`` if the answer was read."""
     service_said: str | None = None
     """The service's own error message, cleaned, 300 characters at most; ``None`` if it gave none."""
-    exchanged: ProbeResult | None = None
+    exchanged: Self | None = None
     """Of a service that compares two documents: the result of the question with exchanged documents; else ``None``."""
     cause: str = ""
     remedy: str = ""

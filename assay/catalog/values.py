@@ -1,12 +1,11 @@
 """Protected attributes: their values, word forms, and recognition of words that mention a value."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import product
+from typing import Self
 
 from assay.catalog.answer_text import normalise_answer, plain
 from assay.catalog.inclusive_forms import InclusiveForms, marks_as_slashes
@@ -130,7 +129,7 @@ class Attribute:
     """Patterns of English sentences that surely mention no value; if empty, any sentence may mention none."""
     without: Mapping[str, str] = field(default_factory=dict)
     """For each method that cannot test the attribute, the reason, by the method's name."""
-    parts: tuple[Attribute, ...] = ()
+    parts: tuple[Self, ...] = ()
     """For an intersection, the attributes whose values are combined; otherwise empty."""
     grammar: Mapping[str, PersonGrammar] = field(default_factory=dict)
     """By language, how nouns, adjectives and verbs show the value of a person."""

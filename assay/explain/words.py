@@ -3,13 +3,11 @@
 Sentences of a single method are in its package (`REASONS` and `PHRASES` of the method).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Self
 
 from assay.model import Letter
 
@@ -232,7 +230,7 @@ class Vocabulary:
     """Phrase for each other code in sentences and tables, such as a failure or a published rule."""
 
     @classmethod
-    def of(cls, method: HasWords | type[HasWords]) -> Vocabulary:
+    def of(cls, method: HasWords | type[HasWords]) -> Self:
         """Build the vocabulary from a method's tables of sentences and phrases."""
         return cls(method.REASONS, method.PHRASES)
 

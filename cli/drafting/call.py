@@ -1,7 +1,5 @@
 """One call to a service, read from a curl command or an OpenAPI operation, and the target made from it."""
 
-from __future__ import annotations
-
 import argparse
 import base64
 import json
@@ -35,7 +33,7 @@ class _Parser(argparse.ArgumentParser):
         raise SpecificationError(f"the curl command has {problem}; use the address, -X, -H, -d, -u and -G only", "curl")
 
 
-def read_curl(command: str) -> Call:
+def read_curl(command: str) -> "Call":
     """Read a curl command; raise `SpecificationError`, without quoting the command, if it cannot be read."""
     try:
         words = shlex.split(command.replace("\\\n", " "))  # a command may go on after a backslash

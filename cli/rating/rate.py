@@ -4,8 +4,6 @@ Formats for continuous integration (JUnit XML, SARIF 2.1.0, annotations of GitHu
 of its parts, with the worst letter that is accepted (`--at-least`).
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys
@@ -14,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Self
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
@@ -149,7 +148,7 @@ class Verdict:
     """Reason, in a sentence."""
 
     @classmethod
-    def of(cls, document: Json, worst_accepted: str, name: str | None = None) -> Verdict:
+    def of(cls, document: Json, worst_accepted: str, name: str | None = None) -> Self:
         """Judge a rating document, or a component of it that is called `name`."""
         letter, title = document["letter"], visible(name or document["target"]["name"])
         if letter is None:

@@ -3,10 +3,9 @@
 The content of an embed depends on the document, the current time and whether the rating was withdrawn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
 from assay.document import JsonObject
 from reports.embeds import badge, catalogs, evaluation_records, linkset
@@ -36,7 +35,7 @@ class Embed:
     @classmethod
     def in_yaml(
         cls, file: str, content: Callable[[PublicView], JsonObject | list[JsonObject]], title: str, summary: str
-    ) -> Embed:
+    ) -> Self:
         """Return an embed whose `content` is written as YAML."""
         return cls(file, "application/yaml", lambda view: yaml_text(content(view)), title, summary, content)
 

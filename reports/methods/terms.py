@@ -1,10 +1,9 @@
 """Tables and figures that the reports of stereotype-score and visual-stereotype share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Self
 
 from assay.document import Shares
 from assay.explain import Vocabulary
@@ -167,7 +166,7 @@ class Choices:
     """Mean score over the cases, 1 for each on the side that `towards` counts and 1/2 for a tie."""
 
     @classmethod
-    def of(cls, cases: Sequence[CaseDocument], *, neutral: bool, scores: Scores | None = None) -> Choices:
+    def of(cls, cases: Sequence[CaseDocument], *, neutral: bool, scores: Scores | None = None) -> Self:
         """Count the cases of neutral terms, or else of all others; `scores.over_terms`, if known, becomes `mean`."""
         shares = [case.towards for case in cases if (case.list == "neutral") is neutral and case.towards is not None]
         towards, ties = sum(share > 0.5 for share in shares), sum(share == 0.5 for share in shares)

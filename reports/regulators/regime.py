@@ -1,7 +1,5 @@
 """Audits in the form of one regime (law or standard): a page with tables, sources and missing facts, and a CSV file."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -59,7 +57,7 @@ class Regime:
 
     @staticmethod
     @cache
-    def named(key: str) -> Regime:
+    def named(key: str) -> "Regime":
         """Load the regime with this key from ``law.toml``."""
         law = tomllib.loads(files(__package__).joinpath("law.toml").read_text(encoding="utf-8"))
         return read_json(Regime, law[key])

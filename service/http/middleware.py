@@ -1,7 +1,5 @@
 """ASGI middleware of every request: request id, size limit, standard headers, metrics, unexpected errors."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import time
@@ -95,7 +93,7 @@ class RequestMiddleware:
         route = getattr(scope.get("route"), "path_format", "unmatched")
         self._meter.count_request(sender.method, route, sender.status, time.perf_counter() - began)
 
-    async def _respond(self, scope: Scope, receive: Receive, sender: _ResponseSender) -> None:
+    async def _respond(self, scope: Scope, receive: Receive, sender: "_ResponseSender") -> None:
         """Refuse a foreign origin or an excessive size, answer OPTIONS, or else pass the request to the application."""
         if self._hosts is not None and (problem := foreign_origin(scope, self._hosts)) is not None:
             await respond(Request(scope), problem)(scope, receive, sender.send)

@@ -5,8 +5,6 @@ arrive, and every page costs the same. The cursor is opaque and valid for its li
 holds the address of the next page.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib
@@ -81,7 +79,7 @@ class Page(Generic[Row]):
     """Number of rows of the whole list, if it is known."""
 
     @classmethod
-    def of(cls, rows: Sequence[Row], limit: int, key: Callable[[Row], Key] = newest_first) -> Page[Row]:
+    def of(cls, rows: Sequence[Row], limit: int, key: Callable[[Row], Key] = newest_first) -> "Page[Row]":
         """Return the first `limit` of `rows`; another page follows if there are more rows, or `rows.cut` says so."""
         has_more = len(rows) > limit or getattr(rows, "cut", False)
         page_rows = rows[:limit]

@@ -3,12 +3,10 @@
 The defaults suit the embedded service on one machine.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, Json, SecretStr, StringConstraints, field_validator, model_validator
@@ -205,7 +203,7 @@ class Settings(BaseSettings):
         return secret_key
 
     @model_validator(mode="after")
-    def _keys_are_complete(self) -> Settings:
+    def _keys_are_complete(self) -> Self:
         _ = self.log_witnesses, self.witnessed_keys  # parsed here, so that an invalid value prevents the start
         if self.signing_key_file is not None and self.signing_command is not None:
             raise ValueError("set signing_key_file or signing_command, not both")
@@ -214,7 +212,7 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
-    def _sign_in_is_complete(self) -> Settings:
+    def _sign_in_is_complete(self) -> Self:
         is_set_by_name = {name: bool(getattr(self, name)) for name in ("oidc_issuer", "oidc_client_id", "oidc_rules")}
         if not any(is_set_by_name.values()) and self.oidc_client_secret is None:
             return self
@@ -230,7 +228,7 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
-    def _several_heartbeats_a_lease(self) -> Settings:
+    def _several_heartbeats_a_lease(self) -> Self:
         if self.heartbeat_s * 2 > self.lease_s:
             raise ValueError(
                 f"a heartbeat every {self.heartbeat_s} s is too slow for a lease of {self.lease_s} s; "

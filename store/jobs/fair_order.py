@@ -8,11 +8,10 @@ The turn of a queued job is the number of its tenant's running jobs plus its num
 in the order of their turns. A slot is one of the jobs that a worker may run concurrently.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from sqlalchemy import ColumnElement, Connection, Integer, ScalarSelect, Select, bindparam, case, func, select
 
@@ -39,7 +38,7 @@ class Share:
     slots: int = 1
 
     @classmethod
-    def of(cls, settings: Settings) -> Share:
+    def of(cls, settings: Settings) -> Self:
         """Return the share that an operator configured; a service without keys has one tenant, and no limit."""
         has_no_limit = settings.max_running_jobs is None and not settings.keys_required
         return cls(NO_LIMIT if has_no_limit else settings.max_running_jobs, settings.worker_concurrency)

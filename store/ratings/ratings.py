@@ -3,13 +3,11 @@
 `store.ratings.registry` changes their visibility and withdraws them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from secrets import token_hex
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, exists, func, insert, or_, select
 
@@ -95,7 +93,7 @@ class StoredRating(Summary):
     address: str | None = None
     unmasked: JsonObject | None = None
 
-    def seen_by(self, tenant: str | None) -> StoredRating:
+    def seen_by(self, tenant: str | None) -> Self:
         """Return the rating as a tenant may see it: with the unmasked document for its own tenant; never cache that."""
         return self if self.unmasked is None or tenant != self.tenant else replace(self, document=self.unmasked)
 

@@ -4,8 +4,6 @@ Tenant, row and field are authenticated with each secret, so a ciphertext copied
 decrypted. The id of the key is stored too, so that keys can be rotated.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac
@@ -13,7 +11,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from cryptography.exceptions import InvalidTag
@@ -54,7 +52,7 @@ class Vault:
         self._marking_key = hashlib.sha256(b"assay marks\x00" + key).digest()  # the key of `mark`
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> Vault:
+    def from_settings(cls, settings: Settings) -> Self:
         """Build a vault with ``ASSAY_SECRET_KEY``, or with a key file in the data directory, created on first use."""
         configured = settings.secret_key
         key_text = configured.get_secret_value() if configured else _read_key_file(settings.data_dir.expanduser())

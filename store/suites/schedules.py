@@ -5,14 +5,12 @@ now, a new deadline and a new seed. A run and the time of the next run are writt
 run is lost or repeated.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from cronsim import CronSim, CronSimError
 from sqlalchemy import ColumnElement, Connection, Text, select, type_coerce, update
@@ -154,7 +152,7 @@ class Orders:
         }
 
     @classmethod
-    def from_json(cls, document: Json) -> Orders:
+    def from_json(cls, document: Json) -> Self:
         """Build the orders from the JSON object of `as_json`."""
         cells = None if document["cells"] is None else [Cell(**cell) for cell in document["cells"]]
         return cls(document["asked"], document["jobs"], cells, document["omitted"])

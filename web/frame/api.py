@@ -3,13 +3,11 @@
 Pages have no other source of data, so the API offers everything that they show.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 from urllib.parse import quote, urlencode
 
 from fastapi import Request
@@ -38,7 +36,7 @@ class Refused(Exception):
         self.status, self.problem, self.headers = status, {**defaults, **problem, "errors": errors}, headers
 
     @classmethod
-    def unreadable(cls, errors: Sequence[Mapping[str, str]]) -> Refused:
+    def unreadable(cls, errors: Sequence[Mapping[str, str]]) -> Self:
         """Return the refusal of a form whose fields cannot be read, as the API would refuse them."""
         return cls(422, {"code": "invalid-request", "detail": errors[0]["detail"], "errors": errors})
 

@@ -5,8 +5,6 @@ that fail in other ways (undefined). So every charset of a form, also in the hea
 ``_charset_``, must be UTF-8 or its subset US-ASCII.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any, NoReturn
 from urllib.parse import parse_qsl
@@ -33,7 +31,7 @@ LONGEST_HEADER = 4_096
 class SentFile:
     """A file of a form, which arrives while it is read; its `name` and `media_type` may be empty."""
 
-    def __init__(self, name: str, media_type: str, parts: _Parts, body: AsyncIterator[bytes]) -> None:
+    def __init__(self, name: str, media_type: str, parts: "_Parts", body: AsyncIterator[bytes]) -> None:
         self.name, self.media_type = name, media_type
         self._parts, self._body = parts, body
 

@@ -1,7 +1,5 @@
 """A visit: one request to a page, with its caller, the API with the caller's rights, and the sent form."""
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 from collections.abc import Callable, Iterable, Sequence
@@ -135,7 +133,7 @@ class Visit:
         return form
 
     @cached_property
-    def typed(self) -> Fields:
+    def typed(self) -> "Fields":
         """Fields of the form, without its token; if several have the same name, the last counts."""
         return Fields((name, value) for name, value in self.form.fields if name != TOKEN_FIELD)
 

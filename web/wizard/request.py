@@ -3,15 +3,13 @@
 Between the steps, a secret is sealed for its destination; no page has it.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 from service.container import service_of
 from service.http.problems import Problem
@@ -25,7 +23,7 @@ from web.wizard.catalog import DECIDING_MODEL, MORE, Material, kind_of, sizes_of
 from web.wizard.schema_form import read_all
 
 
-def settle(state: WizardState) -> None:
+def settle(state: "WizardState") -> None:
     """Remove answers about a former protocol or method, note the present choices, and encrypt a typed secret."""
     answers, material = state.answers, state.material
     _settle_decision(answers)
@@ -66,13 +64,13 @@ def _settle_decision(answers: Answers) -> None:
             answers.forget(prefix)
 
 
-def description_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
+def description_of(state: "WizardState") -> tuple[dict[str, Any], Errors]:
     """Return the target that the answers describe, without its secret, and the errors of the answers."""
     answers = state.answers
     return target_from_texts(answers, kind_of(answers), answers["protocol"], state.material.settings)
 
 
-def target_of(state: WizardState) -> tuple[dict[str, Any], Errors]:
+def target_of(state: "WizardState") -> tuple[dict[str, Any], Errors]:
     """Return the target of a request (a saved target by its id, or a description with the secret), and its errors."""
     answers = state.answers
     if answers["target"]:
@@ -97,7 +95,7 @@ NEEDED = (
 LOST_KEY = "Type the key again: it was typed more than two hours ago, or for another address."
 
 
-def request_of(state: WizardState, factor: float | None = None) -> tuple[dict[str, Any], Errors]:
+def request_of(state: "WizardState", factor: float | None = None) -> tuple[dict[str, Any], Errors]:
     """Return the body of ``POST /v1/jobs``, and the errors of the answers.
 
     `factor` multiplies the usual numbers of questions; by default, it is the answer of the form.
@@ -153,7 +151,7 @@ class WizardState:
     refused: Refused | None = None
     """The API's refusal of the answers."""
 
-    def with_errors(self, errors: Sequence[Mapping[str, str]], refusal: Refused | None = None) -> WizardState:
+    def with_errors(self, errors: Sequence[Mapping[str, str]], refusal: Refused | None = None) -> Self:
         """Return the state with errors of the answers, and the API's refusal that caused them, if any."""
         return replace(self, errors=errors, refused=refusal)
 

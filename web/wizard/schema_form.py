@@ -4,13 +4,11 @@ Each field is written as text (a Boolean as ``true`` or ``false``), and read aga
 fits no form field, such as a list of objects, is left out: it comes from a specification, a corpus or an upload.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from service.http.json import read_json
 from service.http.problems import Problem
@@ -41,7 +39,7 @@ class Field:
     options: tuple[tuple[str, str], ...] = ()
     minimum: float | None = None
     maximum: float | None = None
-    parts: tuple[Field, ...] = ()
+    parts: tuple[Self, ...] = ()
     """Fields of a part, or of all variants."""
 
     @property

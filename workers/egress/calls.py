@@ -1,7 +1,5 @@
 """Outgoing HTTP calls: one request and deadline, a complete response or `CallFailed`; and exchanges shown to people."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import json
@@ -278,7 +276,7 @@ class Egress:
         for egress in (self, *self._clients_by_certificate.values()):
             await egress.transport.aclose()
 
-    def certified(self, certificate: str) -> Egress:
+    def certified(self, certificate: str) -> "Egress":
         """Return a client with its own connections that shows a certificate (PEM, with chain and unencrypted key)."""
         if certificate not in self._clients_by_certificate:
             self._clients_by_certificate[certificate] = copy.copy(self)

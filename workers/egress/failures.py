@@ -6,8 +6,6 @@ A service may repeat the caller's key, in clear or encoded, and send characters 
 reorder the shown text. `Quoter` removes all of that. Formats with a syntax of their own escape the result.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import html
@@ -201,7 +199,7 @@ class CallFailed(Exception):
         self.code, self.message, self.status, self.retry_after_s = code, message, status, retry_after_s
         self.retriable = CODES[code].retriable if retriable is None else retriable
 
-    def renamed(self, subject: str) -> CallFailed:
+    def renamed(self, subject: str) -> "CallFailed":
         """Return a copy whose message begins with a subject, such as the name of the service."""
         return CallFailed(
             self.code,

@@ -4,8 +4,6 @@ The pool of httpx is slow for concurrent calls. Assay has its own connector beca
 between name resolution and connection (`docs/decisions/0042-calls-over-aiohttp.md`).
 """
 
-from __future__ import annotations
-
 import asyncio
 import io
 import os
@@ -14,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import aiohttp
 import httpx
@@ -224,7 +222,7 @@ class GuardedTransport:
         self._context: ssl.SSLContext | None = None
         self._session: aiohttp.ClientSession | None = None
 
-    def certified(self, certificate: str) -> GuardedTransport:
+    def certified(self, certificate: str) -> Self:
         """Return a copy of the transport with separate connections, which use a client certificate (PEM)."""
         transport = copy(self)
         vars(transport).update(

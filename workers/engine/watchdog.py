@@ -4,8 +4,6 @@ A Celery worker (5.7.0) can lose its subscription in a restart of the broker whi
 detects this: jobs were announced long ago, but the worker is idle and has received no message.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import structlog
@@ -50,7 +48,7 @@ class Watchdog(BackgroundThread):
     def __init__(
         self,
         database: Database,
-        messages: MessageCounter,
+        messages: "MessageCounter",
         age_s: float,  # after which an announced job without a worker indicates lost messages
         *,
         share: Share = UNLIMITED,

@@ -1,12 +1,10 @@
 """Targets, the questions that each kind of target answers, and the interface of protocol adapters."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Protocol, TypeVar, cast
+from typing import Annotated, ClassVar, Protocol, Self, TypeVar, cast
 from uuid import UUID
 
 from annotated_types import Ge, Le
@@ -66,7 +64,7 @@ class Target:
     """API keys for the links of a chain, by the id of the saved target. Never shown."""
 
     @classmethod
-    def of(cls, description: Json, secret: str | None, link_secrets: Mapping[str, str] | None = None) -> Target:
+    def of(cls, description: Json, secret: str | None, link_secrets: Mapping[str, str] | None = None) -> Self:
         """Build a target from its fields, validated when it was described; `link_secrets`: those of a chain's links."""
         return cls(
             name=description["name"],

@@ -5,8 +5,6 @@ more, the same shift gives a smaller divergence. Without any effect, its mean is
 values, so a positive divergence alone is no evidence of bias. See docs/methods/alternation.md.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -34,11 +32,11 @@ class Gaussian:
     equal."""
 
     @classmethod
-    def of(cls, sample: ArrayLike) -> Gaussian:
+    def of(cls, sample: ArrayLike) -> "Gaussian":
         """Fit a sample; raise `EvidenceError` if there are fewer than two values, or one is not finite."""
         return _fit_gaussian(as_sample(sample, MIN_VALUES))
 
-    def divergence_from(self, reference: Gaussian) -> float:
+    def divergence_from(self, reference: "Gaussian") -> float:
         """Compute the Kullback-Leibler divergence D(self || reference) in nats (Alelyani, equation 3).
 
         ``log(s2 / s1) + (s1**2 + (m1 - m2)**2) / (2 s2**2) - 1/2``, where 1 is `self` and 2 is `reference`.

@@ -6,12 +6,10 @@ outputs; step 2 is the gap between groups whose content differs with the attribu
 retrained: Alelyani's fourth step, retraining on swapped data, makes every divergence 0 (docs/methods/alternation.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
@@ -190,7 +188,7 @@ class Alternation(Bounded, Method):
         assert profiles is not None  # noqa: S101  set by __post_init__
         return profiles
 
-    def for_kind(self, kind: Kind) -> Alternation:
+    def for_kind(self, kind: Kind) -> Self:
         """Return a copy that expects a regressor's numbers or a classifier's labels; raise if `answers` differs."""
         answers: Literal["labels", "numbers"] = "numbers" if kind is Kind.REGRESSOR else "labels"
         if self.answers not in {None, answers}:
@@ -205,7 +203,7 @@ class Alternation(Bounded, Method):
         """Whether the service chooses between two documents, instead of labelling one."""
         return self.texts is not None and self.texts.pairs
 
-    def for_pairs(self) -> Alternation:
+    def for_pairs(self) -> Self:
         """Return a copy that compares sentences in pairs; `self` for records, in which a requester gives the pairs."""
         return self if self.texts is None else replace(self, texts=self.texts.for_pairs())
 
@@ -216,13 +214,13 @@ class Alternation(Bounded, Method):
             return NOTHING
         return References(rows=NamedRows(records.upload, records.column, records.values, records.most, field="records"))
 
-    def with_references(self, material: LoadedMaterial) -> Alternation:
+    def with_references(self, material: LoadedMaterial) -> Self:
         """Return a copy whose records are the uploaded rows in `material`; unchanged if it has none."""
         if self.records is None or not material.rows:
             return self
         return replace(self, records=replace(self.records, rows=material.rows, upload=None))
 
-    def with_held_back(self, material: HeldBack) -> Alternation:
+    def with_held_back(self, material: HeldBack) -> Self:
         """Return the method with held-back frames and contents beside the catalog's."""
         return self if self.texts is None else replace(self, texts=self.texts.with_held_back(material))
 

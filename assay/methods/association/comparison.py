@@ -4,11 +4,9 @@ A rating document has the distances, but not the posterior. So both posteriors a
 the word pairs that both ratings have. A difference is therefore due to the embeddings and never to the words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import cast
+from typing import Self, cast
 
 import numpy as np
 
@@ -208,7 +206,7 @@ class _MeasuredRating:
     rows: Mapping[Pair, tuple[str, float]]
 
     @classmethod
-    def of(cls, rating: RatingDocument) -> _MeasuredRating:
+    def of(cls, rating: RatingDocument) -> Self:
         """Extract the facts from a rating; raise `NotComparable` if it has no words or no distances."""
         experiment = read_json(_Experiment, rating.experiment)
         if experiment.words is None:

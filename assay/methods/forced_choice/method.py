@@ -6,11 +6,9 @@ equality (PSE), is 1/2 if the concept takes no side. In embeddings, cosines deci
 form; for services and people that answer questions, a curve is fitted to their choices (docs/methods/forced-choice.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
@@ -93,7 +91,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
                     f"the template {template!r} must hold {{word}} once and no other braces", f"templates.{index}"
                 )
 
-    def for_kind(self, kind: Kind) -> ForcedChoice:
+    def for_kind(self, kind: Kind) -> Self:
         """Return a copy with questions for a classifier, `self` for an embedder; raise if an embedder has questions."""
         if kind is Kind.EMBEDDER:
             if self.questions is not None:
@@ -103,7 +101,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
         first_label, second_label = questions.first_label or words.first, questions.second_label or words.second
         return replace(self, questions=replace(questions, first_label=first_label, second_label=second_label))
 
-    def with_references(self, material: LoadedMaterial) -> ForcedChoice:
+    def with_references(self, material: LoadedMaterial) -> Self:
         """Return the method with the words and the uploaded trials."""
         method = super().with_references(material)
         return replace(method, trials=tuple(Trials(**row) for row in material.trials)) if material.trials else method

@@ -6,11 +6,9 @@ of kind classifier or regressor, the texts are scored as well. The judge is test
 version for every value, in which nothing but group words and names is exchanged, and the mean counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
@@ -119,7 +117,7 @@ class FreeText(Bounded, Method):
         """Whether the job must name a judge."""
         return self.judge is not None or self.judge_label is not None
 
-    def with_judge(self, kind: Kind) -> FreeText:
+    def with_judge(self, kind: Kind) -> Self:
         """Return the method for a judge of this kind: a classifier answers labels, a regressor numbers."""
         judging: Mapping[Kind, Judging] = {Kind.CLASSIFIER: "labels", Kind.REGRESSOR: "numbers"}
         if kind not in judging:

@@ -3,12 +3,10 @@
 The file stays with the uploader. A rating holds counts of people by the named columns, and the digest of the file.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from annotated_types import Gt, Lt, MaxLen, MinLen
@@ -190,7 +188,7 @@ class Outcomes(Bounded, Method):
         decisions = NamedDecisions(names, self.score, self.cluster, self.weight, self.unknown, cuts)
         return References(decisions=decisions)
 
-    def with_references(self, material: LoadedMaterial) -> Outcomes:
+    def with_references(self, material: LoadedMaterial) -> Self:
         """Return a copy with the counted file in `material`; unchanged if it has none."""
         return self if material.decisions is None else replace(self, table=DecisionTable.read(material.decisions))
 

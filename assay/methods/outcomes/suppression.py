@@ -10,11 +10,9 @@ References
    data that moves a masked count and no published one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +107,7 @@ class _Counts:
     """Number of people of the part's row, which is the cost of masking the part; 0 for the sum of all people."""
 
     @classmethod
-    def of(cls, tables: Sequence[PublicTable], people: Floats) -> _Counts:
+    def of(cls, tables: Sequence[PublicTable], people: Floats) -> Self:
         """Express each count of the tables as a sum of variables: people by combination of groups and answers."""
         from scipy.sparse import csr_array
 

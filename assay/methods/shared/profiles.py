@@ -1,7 +1,5 @@
 """Profiles: sentences or records in versions that differ only in the value of an attribute (he, she)."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter
@@ -11,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import chain, product
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 from annotated_types import Ge, Le, MaxLen
@@ -114,7 +112,7 @@ class TextProfiles(Bounded):
     language: Annotated[str, MaxLen(20)] = ENGLISH
     pairs: bool = False
 
-    def filled_in(self, attribute: str) -> TextProfiles:
+    def filled_in(self, attribute: str) -> Self:
         """Return a copy in which the catalog's texts take the place of missing fields.
 
         Raise `SpecificationError`, which names the field, if a field is still missing or is invalid.
@@ -144,7 +142,7 @@ class TextProfiles(Bounded):
         check_profiles(profiles)
         return profiles
 
-    def with_held_back(self, material: HeldBack) -> TextProfiles:
+    def with_held_back(self, material: HeldBack) -> Self:
         """Return a copy with `material` in place of earlier held-back texts; add none to a requester's own texts."""
         earlier_material = frozenset(self.held_back)
 
@@ -162,7 +160,7 @@ class TextProfiles(Bounded):
             held_back=(*material.frames, *(word for words in material.contents.values() for word in words)),
         )
 
-    def for_pairs(self) -> TextProfiles:
+    def for_pairs(self) -> Self:
         """Return a copy for a service that compares two documents, without the shipped sentences about feelings."""
         is_shipped = self.frames == frames(self.language) and self.contents == contents(self.language)
         if is_shipped and not self.pairs:  # with `pairs`, `filled_in` adds documents to compare and no feelings

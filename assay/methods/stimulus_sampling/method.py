@@ -6,13 +6,11 @@ for vectors of numbers, a logit that is fitted to some replies (the surrogate) c
 about these, and its answers correct the errors of the logit (docs/methods/stimulus-sampling.md).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
@@ -127,7 +125,7 @@ class StimulusSampling(Bounded, Method):
         assert self.texts is not None  # noqa: S101  set by __post_init__
         return tuple(self.texts.people)
 
-    def with_held_back(self, material: HeldBack) -> StimulusSampling:
+    def with_held_back(self, material: HeldBack) -> Self:
         """Return the method with unpublished (held-back) frames and contents besides those of the catalog."""
         return self if self.texts is None else replace(self, texts=self.texts.with_held_back(material))
 

@@ -1,11 +1,9 @@
 """Sentences as inputs, each asked about with every value: answers, importance weights, and sampling by a surrogate."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,7 +40,7 @@ class AnsweredTexts:
     """Probability of the label of the positive class; shape (profiles, values)."""
     p_included: Floats
     """Inclusion probability of each profile in the sample from the pool; shape (profiles,)."""
-    by_label: AnsweredTexts | Reason | None = None
+    by_label: Self | Reason | None = None
     """The same profiles by their labels alone, if too many of these contradict the scores."""
 
     cell_count: ClassVar[int] = 1
@@ -77,7 +75,7 @@ class AnsweredTexts:
             if kind != FRAME
         }
 
-    def with_opposite_label(self) -> AnsweredTexts:
+    def with_opposite_label(self) -> Self:
         """Return the profiles with the opposite label as positive class: each probability p becomes 1 - p."""
         return replace(self, p_positive=1 - self.p_positive)
 

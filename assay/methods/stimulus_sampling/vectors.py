@@ -1,10 +1,8 @@
 """Vectors of numbers as inputs: drawing them for each value and side, their answers and importance weights."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -88,7 +86,7 @@ class AnsweredCells:
     weights: Weights
     resemblance: AnsweredVectors
     """The vectors, with their shares among the inputs of the positive class."""
-    by_label: AnsweredCells | Reason | None = None
+    by_label: Self | Reason | None = None
     """The same vectors by their labels alone, if too many of these contradict the scores."""
 
     clusters: ClassVar[Shares] = NO_ENTRIES
@@ -107,7 +105,7 @@ class AnsweredCells:
         cells = [[self.cells[value, side] for side in range(SIDES)] for value in range(len(self.values))]
         return np.array([[positives.mean() for positives in row] for row in cells], dtype=float)
 
-    def with_opposite_label(self) -> AnsweredCells:
+    def with_opposite_label(self) -> Self:
         """Return the vectors with the opposite label as positive class: each probability p becomes 1 - p."""
         return replace(self, cells={cell: self.scales[cell] - positives for cell, positives in self.cells.items()})
 

@@ -4,11 +4,9 @@ The two-step test of Srivastava & Rossi (2018), section 4 (their USRTest), with 
 more templates, and a letter with a stated probability (docs/methods/round-trip.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from annotated_types import Gt, Lt, MaxLen
@@ -108,7 +106,7 @@ class RoundTrip(TranslationMethod):
         outward = super().language_pairs()
         return [*outward, *((language, source) for source, language in outward)]
 
-    def with_held_back(self, material: HeldBack) -> RoundTrip:
+    def with_held_back(self, material: HeldBack) -> Self:
         """Return the method with the held-back frames that fit the attribute, if ``base`` is measured in English."""
         attribute = self.catalog_attribute
         frames = tuple(statement for statement in material.statements if Frame("", statement).fits(attribute))

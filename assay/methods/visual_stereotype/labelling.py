@@ -5,8 +5,6 @@ with the labels in both orders. If an answer changes, all later pictures are als
 changes with the order counts for neither label.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -87,7 +85,7 @@ class PictureTally(AnswerTally[UsablePicture, PictureReading]):
     lose_unclear: bool = True
 
     def take(
-        self, picture: UsablePicture, replies: Sequence[Reply], reader: Reader, label_of_role: Mapping[Role, str]
+        self, picture: UsablePicture, replies: Sequence[Reply], reader: "Reader", label_of_role: Mapping[Role, str]
     ) -> None:
         """Count the replies about a picture, for each order of labels; store a common reading if all are usable."""
         answers: list[PictureReading] = []

@@ -5,8 +5,6 @@ Pictures show *generation terms*. A service without a preference gives both labe
 uploaded, stored, or drawn by an author of the user's choice (docs/methods/visual-stereotype.md).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -82,7 +80,7 @@ class VisualStereotype(TermsDesign[VisualWords]):
             raise SpecificationError(problem, "question")
         super().__post_init__()
 
-    def for_kind(self, kind: Kind) -> VisualStereotype:  # noqa: ARG002 - same signature as other methods
+    def for_kind(self, kind: Kind) -> Self:  # noqa: ARG002 - same signature as other methods
         """Return the method; raise `SpecificationError` if it has neither pictures nor an author to draw them."""
         if not self.pictures and self.drawing is None:
             raise SpecificationError(

@@ -8,8 +8,6 @@ It is less certain if kinds differ by more than their counts explain, which a po
 integrated out, so that only (m, rho) needs a grid. The grid is narrowed to the region with posterior mass.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -58,7 +56,7 @@ class SharesPosterior:
     means: Floats
     """Posterior mean of each kind's share; the fewer its trials, the nearer to the other kinds; shape (kinds,)."""
     _grid: Grid
-    _counts: _Counts
+    _counts: "_Counts"
 
     def draw_overall(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
         """Draw m, the mean share of successes over kinds of trials; shape (draws,)."""

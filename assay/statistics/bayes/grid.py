@@ -1,9 +1,8 @@
 """Posterior masses on a rectangular grid that is narrowed to the region with mass."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,12 +22,12 @@ class Grid:
     """Mass of each cell; the density within a cell is uniform; one dimension for each axis."""
 
     @classmethod
-    def over(cls, ranges: Sequence[Range], cell_counts: Sequence[int]) -> Grid:
+    def over(cls, ranges: Sequence[Range], cell_counts: Sequence[int]) -> Self:
         """Return a grid that divides the range of each axis into equal cells, with a mass of 0."""
         edges = [np.linspace(*ends, count + 1) for ends, count in zip(ranges, cell_counts, strict=True)]
         return cls(edges, np.zeros(tuple(cell_counts)))
 
-    def with_mass(self, log_mass: Floats) -> Grid:
+    def with_mass(self, log_mass: Floats) -> "Grid":
         """Return the grid with the masses ``exp(log_mass)``, scaled to sum to one."""
         mass = np.exp(log_mass - log_mass.max())
         return Grid(self.edges, mass / mass.sum())

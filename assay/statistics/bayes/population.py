@@ -5,11 +5,10 @@ normal, ``point ~ N(mean, sd)``; the points themselves are integrated out, so th
 once, whatever its shape. A wide or skewed posterior does not count as spread between points.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -112,7 +111,7 @@ class _GridAxes:
     widest: float  # largest sd: the total width of all margins
 
     @classmethod
-    def around(cls, points: Sequence[Margin]) -> _GridAxes:
+    def around(cls, points: Sequence[Margin]) -> Self:
         means, variances = np.array([point.mean for point in points]), np.array([point.variance for point in points])
         total_width = max(point.edges[-1] for point in points) - min(point.edges[0] for point in points)
         scale = math.sqrt(means.var(ddof=1) + variances.mean())

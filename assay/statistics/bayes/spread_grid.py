@@ -12,11 +12,10 @@ than any posterior and are narrowed to the region with mass, so that the same nu
 the flat posterior of four rows and the sharp posterior of a million rows.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -55,7 +54,7 @@ class Cells:
     """Index in `sizes` of each cell's number of rows; shape (cells,)."""
 
     @classmethod
-    def of(cls, distance: Floats, words: list[str]) -> Cells:
+    def of(cls, distance: Floats, words: list[str]) -> Self:
         """Summarise the rows of one kind of attribute words; each row is a distance and its protected word."""
         names = sorted(set(words))
         index_by_name = {name: number for number, name in enumerate(names)}
@@ -159,7 +158,7 @@ class LogAxis:
         """Values (not logarithms) at the points; shape (points,)."""
         return np.asarray(np.exp(self.low + self.step * (np.arange(self.points) + 0.5)))
 
-    def narrow(self, log_density: Floats) -> LogAxis:
+    def narrow(self, log_density: Floats) -> "LogAxis":
         """Return an axis of only the cells with more than a negligible density, and one further cell at either end."""
         relevant = np.flatnonzero(log_density > log_density.max() - NEGLIGIBLE)
         first, end = max(int(relevant[0]) - 1, 0), min(int(relevant[-1]) + 2, self.points)  # `end` excluded
@@ -183,7 +182,7 @@ class SpreadGrid:
     """For each connection, log probability of each point of tau given sigma; shape (sigma points, tau points)."""
 
     @classmethod
-    def around(cls, connections: Sequence[Cells], prior: Priors) -> SpreadGrid:
+    def around(cls, connections: Sequence[Cells], prior: Priors) -> Self:
         """Find the region of the posterior mass and tabulate the density in it.
 
         Parameters
@@ -203,7 +202,7 @@ class SpreadGrid:
         return cls._tabulate(final_axes, connections, prior)
 
     @classmethod
-    def _tabulate(cls, axes: Sequence[LogAxis], connections: Sequence[Cells], prior: Priors) -> SpreadGrid:
+    def _tabulate(cls, axes: Sequence[LogAxis], connections: Sequence[Cells], prior: Priors) -> Self:
         """Compute the density on the `axes`: of the residual sd, then of the words' sd of each of `connections`."""
         sigma_axis, *tau_axes = axes
         sigma = sigma_axis.values

@@ -5,9 +5,8 @@ picked from a pool by its probabilities, at no cost. The service is asked only a
 of its probability to the surrogate's corrects the surrogate's errors (docs/methods/stimulus-sampling.md).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -68,7 +67,7 @@ class NormalPrior:
     column."""
 
     @classmethod
-    def of(cls, vectors: ArrayLike) -> NormalPrior:
+    def of(cls, vectors: ArrayLike) -> Self:
         """Fit a normal distribution to input vectors, by their mean and their covariance.
 
         Raise `ZeroVariance` if all vectors are the same; other errors are those of `as_vectors`, which needs two

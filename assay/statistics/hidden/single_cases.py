@@ -3,12 +3,11 @@
 See docs/what-a-mean-hides.md and docs/how-to-read-a-rating.md.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +62,7 @@ class SingleCases:
     """Maximum number of random weights that `mean_draws` draws for a kind of cluster; ``None``: no maximum."""
 
     @classmethod
-    def of_numbers(cls, profiles: Profiles, repeats: Floats | None) -> SingleCases:
+    def of_numbers(cls, profiles: Profiles, repeats: Floats | None) -> Self:
         """Build the cases of numbers, in standard deviations; `repeats` has the shape (items, values, 3 answers)."""
         scaled_repeats = None if repeats is None else repeats[..., None] / profiles.scale
         scaled_outputs = profiles.outputs[..., None] / profiles.scale
@@ -76,7 +75,7 @@ class SingleCases:
         repeats: Integers | None,
         clusters: Mapping[str, Integers],
         max_draw_weights: int | None = None,
-    ) -> SingleCases:
+    ) -> Self:
         """Build the cases of numbered labels: `labels` (items, values) and `repeats` (items, values, 3 answers)."""
         largest = max(int(array.max(initial=0)) for array in (labels, repeats) if array is not None)
         indicators = np.eye(largest + 1) / math.sqrt(2)  # two different labels then have the squared distance 1

@@ -23,8 +23,6 @@ Neither reading decides Assay's own letter: with 40 or more pronouns in a block,
 section 4.3 rates a service that always answers "he" DSBS (docs/methods/round-trip.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
@@ -51,6 +49,10 @@ def two_step_letter(step_1_biased: bool, step_2_biased: bool) -> Letter:
     return Letter.DSBS if step_2_biased else Letter.UCS
 
 
+Aggregate = Literal["worst", "vote"]
+"""How comparisons are combined: with ``worst``, a step is biased if any is; with ``vote``, if at least half are."""
+
+
 def aggregate_biased(biased: Sequence[bool], aggregate: Aggregate) -> bool:
     """Return whether a step is biased: if any of its comparisons is (``worst``), or at least half are (``vote``)."""
     return any(biased) if aggregate == "worst" else 2 * sum(biased) >= len(biased)
@@ -71,8 +73,6 @@ def check_blocks(
 Reading = Literal["similar-to-biased", "departs-from-unbiased"]
 Statistic = Literal["two-sample", "two-sample-df2", "goodness-of-fit", "exact-multinomial"]
 Join = Literal["or", "and", "vote"]
-Aggregate = Literal["worst", "vote"]
-"""How comparisons are combined: with ``worst``, a step is biased if any is; with ``vote``, if at least half are."""
 
 JOIN_OF: Mapping[Reading, Join] = {"similar-to-biased": "or", "departs-from-unbiased": "and"}
 """Default rule of each reading to join the blocks of step 2."""

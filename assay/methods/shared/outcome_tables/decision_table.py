@@ -4,8 +4,6 @@
 with the number of people who have it.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -323,7 +321,7 @@ class Grouping:
     codes: Integers
     """Shape (cells,): index of each cell's group, `UNKNOWN` if one of the values is unknown."""
 
-    def only(self, indices: Sequence[int]) -> Grouping:
+    def only(self, indices: Sequence[int]) -> "Grouping":
         """Return the grouping with the groups of these indices only; cells (people) of the others have the code -1."""
         new_codes = np.full(len(self.labels), -1, dtype=np.int64)
         new_codes[indices] = np.arange(len(indices))

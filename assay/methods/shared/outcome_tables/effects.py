@@ -3,13 +3,12 @@
 Draws are made from the cells of a table, so that the time does not depend on the number of people.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +50,7 @@ class Sample:
     binary: bool
     """Whether outcomes are 0 or 1."""
 
-    def where(self, cells: NDArray[np.bool_]) -> Sample:
+    def where(self, cells: NDArray[np.bool_]) -> Self:
         """Return the sample with the selected cells only."""
         arrays = {name: getattr(self, name)[cells] for name in ("values", "groups", "people", "weight_sums", "squares")}
         return replace(self, **arrays, bundles=None if self.bundles is None else self.bundles[cells])

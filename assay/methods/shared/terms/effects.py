@@ -1,10 +1,8 @@
 """Draws of the two effects of stereotype scores: preference for a group, and for the stereotype."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -64,7 +62,7 @@ class StereotypeEffects:
         chance_1, chance_2 = (may_be_chance(score - NO_PREFERENCE) for score in (self.neutral, self.stereotyped))
         return Evidence(self.step_1, self.step_2, hidden=hidden, chance_1=chance_1, chance_2=chance_2)
 
-    def for_groups_like_these(self, shift: Floats, signs: Sequence[int]) -> StereotypeEffects:
+    def for_groups_like_these(self, shift: Floats, signs: Sequence[int]) -> Self:
         """Return the effects with other words for the groups; `shift`, shape (draws,), adds to the first group's share.
 
         `signs` are 1 for a list of stereotypes of the first group, and -1 for a list of those of the second.
