@@ -42,7 +42,7 @@ class ProfileCases(CaseReader):
         return self.values[0] if self.values else ""
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return the key (a profile's name) and the role: VALUE, then "/first" or "/second" and repetition, if any."""
+        """Return a case's key (profile name) and the role: VALUE, then "/first" or "/second" and repetition, if any."""
         unit, repeat_marker, repeat_number = observation.probe.unit.partition(REPEATED)
         suffixes = POSITION_SUFFIXES if _is_comparison(observation) else ()
         position = next((suffix for suffix in suffixes if unit.endswith(suffix)), "")  # of the profile's document

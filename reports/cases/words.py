@@ -103,7 +103,7 @@ def _word_readings(part: object) -> Iterator[tuple[str, CaseReading]]:
     if not isinstance(part, AssociationComponent):
         return
     deciding = deciding_effect(part, part.letter)
-    deciding_word_kinds = STRATA.get("" if deciding is None else deciding.name, CONTROLS)
+    deciding_word_kinds = STRATA.get("" if deciding is None else deciding.name, CONTROLS)  # by effect; else controls
     for word, (word_kind, distances) in _distances_by_group(part).items():
         nearest_group = min(distances, key=distances.__getitem__)
         difference = max(distances.values()) - distances[nearest_group]

@@ -65,8 +65,7 @@ class _Page:
         verdict = rating.verdict
         yield from self._text_lines(outline.warning(rating) or "")
         padded_letter = f"  {verdict.letter or '?'}  "
-        corners, edge, side = (("┏┓", "┗┛"), "━", "┃") if verdict.declared else (("┌┐", "└┘"), "╌", "╎")
-        top_corners, bottom_corners = corners
+        top_corners, bottom_corners, edge, side = ("┏┓", "┗┛", "━", "┃") if verdict.declared else ("┌┐", "└┘", "╌", "╎")
         edge_line = edge * len(padded_letter)
         yield self._colour_text(edge_line.join(top_corners), verdict)
         stamp_lines = (f"{side}{padded_letter}{side}", edge_line.join(bottom_corners))

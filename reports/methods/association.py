@@ -115,6 +115,7 @@ def _words_figure(part: AssociationComponent) -> Picture | None:
 
 
 def _densities_figure(part: AssociationComponent) -> Picture | None:
+    """Return a figure of how often distances to own and to other stereotypes are observed, and were predicted."""
     grid, index_of_connection = part.predictive.grid, {"associated": 0, "different": 1}
     curves: list[Curve] = []
     for row in part.predictive.connections:

@@ -61,7 +61,7 @@ def counts_in_words(document: RatingDocument, part: OutcomesComponent, deciding:
         return
     reason = next((reason for reason in part.reasons if reason.code == "unequal-among-alike"), ReasonDocument())
     truth_phrase, favourable_cell, other_cell = ALIKE.get(str(reason.facts.get("alike")), ("", "", ""))
-    by_group = {row.group: row for row in part.groups}
+    by_group = {row.group: row for row in part.groups}  # `matrix`: numbers of people by decision and truth
     groups = [by_group[name] for name in (reason.facts.get("low"), reason.facts.get("high")) if name in by_group]
     counts = [row.matrix.get(cell) for row in groups for cell in (favourable_cell, other_cell)]  # of people
     if len(groups) < 2 or None in counts:  # no counts (strata other than the recorded truth), or masked ones
@@ -136,6 +136,7 @@ def _calibration_table(part: OutcomesComponent) -> Table | None:
 
 
 def _funnel_figure(part: OutcomesComponent) -> Forest | None:
+    """Return a figure of the shares of groups that pass each step of the process, such as an interview."""
     marks = []
     for step in part.funnel.steps:
         rows = [(row.group, charts.span(row.rate)) for row in step.groups if row.excluded is None]

@@ -39,6 +39,7 @@ class AuditFile:
 
 
 def _files_of_regime(key: str, columns: tuple[Column, ...]) -> Iterator[AuditFile]:
+    """Yield the page and the tables (CSV) that a law or standard (regime) asks for; `columns` are those of a table."""
     regime = Regime.named(key)
     page = partial(regime_page, regime=regime, columns=columns)
     title = f"{regime.title} ({regime.regime})"

@@ -81,7 +81,7 @@ class Uploaded(Adapter):
 
 
 def look_up(text: str, embedding: Embedding, case: Case) -> Reply:
-    """Return the vector of a text, or a failure ``missing-word`` that names unknown words."""
+    """Return the vector of a text (the mean of its words'), or a failure ``missing-word`` that names unknown words."""
     vector = _vector_of_word(text, embedding, case)
     if vector is not None:
         return Reply(vector.tolist())
