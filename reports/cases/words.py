@@ -82,6 +82,7 @@ class WordCases(CaseReader):
         return [self._case_text(observation) for observation in observations]
 
     def _case_text(self, observation: Observation) -> CaseText:
+        """Return a question and its answer; the answer of a vector is the word's distances to the words for groups."""
         _, role = self.split(observation)
         question, vector = question_and_answer(observation, role), observation.reply.value
         if not isinstance(observation.probe.ask, Embed) or not isinstance(vector, list):

@@ -91,7 +91,7 @@ class _Page:
         yield from self._text_lines(tables.confidence_note(rating))
 
     def _component_lines(self, rating: RatingView) -> Iterator[str]:
-        detailed_components = rating.foremost[:IN_FULL]
+        detailed_components = rating.foremost[:IN_FULL]  # those that decided the letter
         for component in rating.components:
             yield from self._heading_lines(f"{component.title}: {component.verdict.headline}")
             yield from self._reason_lines(component.reasons)

@@ -149,6 +149,7 @@ def _funnel_figure(part: OutcomesComponent) -> Forest | None:
 
 
 def _steps_table(part: OutcomesComponent) -> Table | None:
+    """Return a table of how many people of each group reached and passed each step of the process (funnel)."""
     gaps = {gap.group: gap for gap in part.funnel.gaps}
     rows = [
         (str(step.step), step, row)
@@ -174,6 +175,7 @@ def _steps_table(part: OutcomesComponent) -> Table | None:
 
 
 def _step_note(step: StepDocument, row: GroupOutcome, funnel: FunnelDocument) -> str:
+    """Return remarks on a group at a step: the reference, the largest gap, people who skipped a step."""
     notes = ["reference"] if row.group is not None and row.group == funnel.reference else []
     notes += [
         f"largest gap of this group (probability {gap.probability or 0.0:.2f})"

@@ -132,7 +132,7 @@ class WebhookWorker(BackgroundThread):
             return []
         with self._database.write() as connection:
             claims = deliveries.claim(connection, delivery_ids)
-            confirmed_claims = callbacks.confirmed_deliveries(connection, claims, base_url)
+            confirmed_claims = callbacks.confirmed_deliveries(connection, claims, base_url)  # their hosts agreed
             if not confirmed_claims:
                 return []
             key = signing.current(connection, self._vault)
