@@ -111,7 +111,7 @@ def _evidence_sentences(
     """Return the method's sentences on the counts behind the effect or, without any, its first two on all input."""
     if count_sentences := [visible(sentence) for sentence in report.decided(rating, part, deciding)]:
         return count_sentences
-    sentences = report.in_words(rating, replace(part, hidden=()))  # on averages only; `TESTED` is about material
+    sentences = report.in_words(rating, replace(part, hidden=()))  # no hidden effects: averages only
     lines = [visible(sentence) for sentence in sentences if sentence and not sentence.startswith(TESTED)][:2]
     average, limit = part.effect(f"step_{deciding.step}"), part.tolerances.get(f"step_{deciding.step}")
     # values that follow occupations ("content") can balance out, so that the average hides them too

@@ -53,7 +53,7 @@ def _coverage(attribute: Attribute, method: type[AnyMethod]) -> Coverage:
         return Coverage(name, reason=attribute.without.get(name, reason))  # `without`: reasons by method
     except TypeError:  # a method of a plug-in that needs more fields
         return Coverage(name, reason="Its requests need more than an attribute.")
-    field_names = {entry.name for entry in fields(method)}  # the methods are distinguished by their fields
+    field_names = {method_field.name for method_field in fields(method)}  # these distinguish the methods
     if method.specification_kind in WORDS:  # methods that need lists of words
         return Coverage(name, {"en": _list_sizes(attribute, WORDS[str(method.specification_kind)])})
     if "turns" in field_names:  # questions about two people
@@ -126,7 +126,7 @@ def _list_sizes(attribute: Attribute, words_type: type) -> Counts:
         for specification in specifications().values()
         if isinstance(specification.words, words_type) and specification.words.attribute == attribute.name
     )
-    lists = {entry.name.replace("_", " "): getattr(words, entry.name) for entry in fields(words)}
+    lists = {words_field.name.replace("_", " "): getattr(words, words_field.name) for words_field in fields(words)}
     sizes = {}
     for name, entries in lists.items():  # a list has words, or words by group; other fields are left out
         if isinstance(entries, Mapping) and all(isinstance(group, tuple) for group in entries.values()):

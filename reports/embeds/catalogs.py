@@ -112,7 +112,7 @@ def hugging_face(view: PublicView) -> JsonObject:
 
 def _model_result(view: PublicView) -> JsonObject:
     """Return the rating as an evaluation result of a model card on Hugging Face."""
-    names = [part for part in (view.rating.method, view.rating.attribute) if part]
+    names = [name for name in (view.rating.method, view.rating.attribute) if name]
     metrics = [_model_metric(view, "bias-rating", "Bias rating", view.message)]
     if view.probability is not None:
         title = f"Probability of {view.letter}"

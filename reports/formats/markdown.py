@@ -70,8 +70,8 @@ def _component_parts(component: Component) -> Iterator[str]:
         yield escape(sentence or "")
     if component.examples:
         yield "**Examples**"
-        pairs = ([f"{name}: {escape(text)}" for name, text in example.items()] for example in component.examples)
-        yield "\n".join("- " + "  \n  ".join(texts) for texts in pairs)
+        examples = ([f"{name}: {escape(text)}" for name, text in example.items()] for example in component.examples)
+        yield "\n".join("- " + "  \n  ".join(lines) for lines in examples)
 
 
 def table(listing: Table, *, titled: bool = True) -> str:

@@ -240,8 +240,8 @@ def _effect_unit(document: RatingDocument, part: AlternationComponent, hidden: H
         return Unit(lambda size: amount(100 * math.expm1(size * deviation)), " %")
     if scale in {"linear", "auto"} and document.experiment.get("answers") == "labels":  # "auto": only linear fits
         return Unit(lambda size: points(size * deviation), " points of 100")
-    names = {"logit": " on the logit scale", "rank": " places in the order of all answers"}
-    return Unit(lambda size: amount(size * deviation), names.get(scale, ""))
+    unit_names = {"logit": " on the logit scale", "rank": " places in the order of all answers"}
+    return Unit(lambda size: amount(size * deviation), unit_names.get(scale, ""))
 
 
 def _scale(document: RatingDocument, part: AlternationComponent) -> str:

@@ -90,10 +90,10 @@ def _choice_measures(part: ForcedChoiceComponent) -> Iterator[tuple[str, str]]:
         ("Correlation of JND and the share's own sd", part.jnd_correlation),
     ):
         if correlation.r is not None and correlation.p is not None and correlation.n is not None:
-            ends = "" if correlation.low is None else f" ({correlation.low:.2f} to {correlation.high:.2f})"
+            interval_text = "" if correlation.low is None else f" ({correlation.low:.2f} to {correlation.high:.2f})"
             p_text = cells.p_value(correlation.p)
             equals_sign = "" if p_text.startswith("<") else "= "
-            yield title, f"r = {correlation.r:.2f}{ends}, {correlation.n:.0f} words, p {equals_sign}{p_text}"
+            yield title, f"r = {correlation.r:.2f}{interval_text}, {correlation.n:.0f} words, p {equals_sign}{p_text}"
     if (slope_text := cells.interval(part.slope)) is not None:
         yield "Slope of PSE on declared share", slope_text
 

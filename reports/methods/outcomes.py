@@ -86,16 +86,16 @@ def _funnel_in_words(funnel: FunnelDocument) -> Iterator[str]:
     """Yield sentences on the group that passes all steps least often, its largest gap, and people who skipped steps."""
     gaps = [gap for gap in funnel.gaps if gap.overall.estimate is not None]
     lowest = min(gaps, key=lambda gap: gap.overall.estimate or 0.0, default=GapDocument())
-    names = "”, “".join(str(step.step) for step in funnel.steps)
+    step_names = "”, “".join(str(step.step) for step in funnel.steps)
     if lowest.overall.high is not None and lowest.overall.high < 1 and lowest.smallest is not None:
         ratio_at_step = lowest.steps[lowest.smallest]  # `smallest`: the step with the smallest ratio
         yield (
-            f"“{lowest.group}” passes all steps (“{names}”) {cells.interval(lowest.overall)} times as often as "
+            f"“{lowest.group}” passes all steps (“{step_names}”) {cells.interval(lowest.overall)} times as often as "
             f"“{funnel.reference}”. The gap is largest at “{lowest.smallest}” (with a probability of "
             f"{lowest.probability or 0.0:.2f}): there the ratio is {cells.interval(ratio_at_step)}."
         )
     elif gaps:
-        yield f"No group is surely behind “{funnel.reference}” in passing all steps (“{names}”)."
+        yield f"No group is surely behind “{funnel.reference}” in passing all steps (“{step_names}”)."
     if len(funnel.steps) > 1:
         yield "The letter is about the end of the process only: it does not say that each step treats groups alike."
     for step in funnel.steps:

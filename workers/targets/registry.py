@@ -163,7 +163,7 @@ def _protocol_info(name: str, adapter: type[Adapter] | Preset) -> ProtocolInfo:
     )
     computed_fields: JsonObject = {"name": name, "settings_type": settings_type, "kinds": kinds_of(adapter)}
     other_fields = [field.name for field in fields(ProtocolInfo) if field.name not in computed_fields]
-    return ProtocolInfo(**computed_fields, **{other: getattr(adapter, other) for other in other_fields})
+    return ProtocolInfo(**computed_fields, **{field_name: getattr(adapter, field_name) for field_name in other_fields})
 
 
 GROUPING_SETTING = "batch_maximum"
