@@ -68,7 +68,7 @@ class WebhookWorker(BackgroundThread):
         self._meter, self._traffic = context.meter, context.traffic
         self._rng = rng or generator(int.from_bytes(os.urandom(8)))
         self._next_cleanup_s = 0.0
-        self.join_s = 2 * GRACE_S + context.settings.webhook_poll_s
+        self.join_s = 2 * GRACE_S + context.settings.webhook_poll_s  # how long `close` waits for the thread
 
     def run(self) -> None:
         """Deliver until closed; attempts that do not end in time are repeated by another process."""
