@@ -108,7 +108,7 @@ def unit_of(
 def _evidence_sentences(
     rating: RatingDocument, part: ComponentDocument, deciding: DecidingEffect, report: MethodReport
 ) -> list[str]:
-    """Return the method's sentences on the counts behind the effect, or else its first two about all input."""
+    """Return the method's sentences on the counts behind the effect or, without any, its first two on all input."""
     if count_sentences := [visible(sentence) for sentence in report.decided(rating, part, deciding)]:
         return count_sentences
     sentences = report.in_words(rating, replace(part, hidden=()))  # no hidden effects: averages only
@@ -126,7 +126,7 @@ def _evidence_sentences(
 
 def phrase(deciding: DecidingEffect, report: MethodReport) -> str:
     """Say where the effect was measured, to continue "the effect": "on balanced input", "in a typical text"."""
-    hidden = deciding.hidden
+    hidden = deciding.hidden  # an effect in a part of the input, which the average hides
     if hidden is None:  # the effect of a step, or ("content") of values that follow occupations
         return "of occupations" if deciding.name == "content" else f"on {report.steps[deciding.step - 1]}"
     phrases, typical_phrases = WORDS["phrases"], WORDS["typical"]

@@ -50,10 +50,10 @@ def _coverage(attribute: Attribute, method: type[AnyMethod]) -> Coverage:
         method(attribute=attribute.name)
     except SpecificationError as error:
         reason = "It cannot test two attributes at once; test each of them." if attribute.parts else str(error)
-        return Coverage(name, reason=attribute.without.get(name, reason))
+        return Coverage(name, reason=attribute.without.get(name, reason))  # `without`: reasons by method
     except TypeError:  # a method of a plug-in that needs more fields
         return Coverage(name, reason="Its requests need more than an attribute.")
-    field_names = {entry.name for entry in fields(method)}  # the methods are distinguished by their fields
+    field_names = {method_field.name for method_field in fields(method)}  # these distinguish the methods
     if method.specification_kind in WORDS:  # methods that need lists of words
         return Coverage(name, {"en": _list_sizes(attribute, WORDS[str(method.specification_kind)])})
     if "turns" in field_names:  # questions about two people
@@ -86,6 +86,7 @@ def _profile_counts(attribute: Attribute, *, with_decisions: bool) -> Mapping[st
 
 
 def _prompt_counts(attribute: Attribute) -> Counts:
+    """Count the people, prompts and occupations (in English) of the texts that a model is asked to write."""
     return {
         "people of a value": len(next(iter(mentioned(attribute, "explicit").values()))),  # equal for each value
         "prompts": len(kinds_of_prompts()),
@@ -94,6 +95,7 @@ def _prompt_counts(attribute: Attribute) -> Counts:
 
 
 def _one_hop_counts(attribute: Attribute) -> Mapping[str, Counts]:
+    """Count sentences to be translated from English, and the words that are read in translations, by language."""
     sentences = {"frames": len(construction("neutral").frames), "occupations": len(occupations())}
     words_read = {
         language: {
@@ -107,6 +109,7 @@ def _one_hop_counts(attribute: Attribute) -> Mapping[str, Counts]:
 
 
 def _round_trip_counts(attribute: Attribute) -> Mapping[str, Counts]:
+    """Count sentence patterns (frames) and occupations in each language from which texts are translated and back."""
     english_frames = sum(len(construction(template).frames_for(attribute)) for template in constructions())
     counts = {"en": {"frames": english_frames, "occupations": len(occupations())}}
     if attribute.name == "gender":
@@ -123,7 +126,7 @@ def _list_sizes(attribute: Attribute, words_type: type) -> Counts:
         for specification in specifications().values()
         if isinstance(specification.words, words_type) and specification.words.attribute == attribute.name
     )
-    lists = {entry.name.replace("_", " "): getattr(words, entry.name) for entry in fields(words)}
+    lists = {words_field.name.replace("_", " "): getattr(words, words_field.name) for words_field in fields(words)}
     sizes = {}
     for name, entries in lists.items():  # a list has words, or words by group; other fields are left out
         if isinstance(entries, Mapping) and all(isinstance(group, tuple) for group in entries.values()):

@@ -82,12 +82,12 @@ def service_facts(rating: RatingView) -> list[tuple[str, str]]:
 
 def limits(rating: RatingView) -> list[tuple[str, str]]:
     """Return (name, text) pairs: "Tolerance" and its size, then "Limit SIZE" and the effects with this limit."""
-    titles: dict[str, dict[str, None]] = {}  # by limit; the inner dictionaries are ordered sets
+    titles_of_limit: dict[str, dict[str, None]] = {}  # by limit; the inner dictionaries are ordered sets
     for component in rating.components:
         for effect in component.effects:
             if effect.tolerance is not None:
-                titles.setdefault(tables.decimal(effect.tolerance), {})[effect.title] = None
-    limit_rows = [(f"Limit {size}", _listing([*names])) for size, names in titles.items()]
+                titles_of_limit.setdefault(tables.decimal(effect.tolerance), {})[effect.title] = None
+    limit_rows = [(f"Limit {size}", _listing([*titles])) for size, titles in titles_of_limit.items()]
     delta = rating.document.delta
     return limit_rows if delta is None else [("Tolerance", tables.decimal(delta)), *limit_rows]
 

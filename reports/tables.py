@@ -175,7 +175,7 @@ def transitions(component: Component) -> Table:
 
 def rates(component: Component) -> Table:
     """Return a table of the shares of texts whose value was kept, flipped or erased, per value sent (empty if none)."""
-    by_value = {} if component.report.groups else component.part.rates
+    by_value = {} if component.report.groups else component.part.rates  # with groups, no value is sent
     kinds = list(dict.fromkeys(kind for by_kind in by_value.values() for kind in by_kind))
     rows = tuple((value, *(interval(by_kind.get(kind)) for kind in kinds)) for value, by_kind in by_value.items())
     return Table("Kept, flipped, erased", ("Sent", *kinds), rows)

@@ -63,13 +63,13 @@ class CaseIndexBuilder:
 
     def __init__(self, reader: CaseReader) -> None:
         self._reader = reader
-        self._legs: dict[str, list[Leg]] = {}  # parsed observations, by the key of their case
+        self._legs: dict[str, list[Leg]] = {}  # parsed observations, by the case's key
         self._written: set[str] = set()  # keys of cases that the author wrote or drew
         self._key_of_question: dict[int, str] = {}  # by the hash of the question's text
         self._observation_count = self._copied_count = 0
 
     def add(self, observations: Iterable[tuple[int, Observation]]) -> None:
-        """Add observations, each with its number in the record, to their cases."""
+        """Parse observations, each with its number in the record, as legs of their cases."""
         for seq, observation in observations:
             self._observation_count += 1
             self._copied_count += observation.copied
@@ -98,7 +98,7 @@ class CaseIndexBuilder:
         return CaseIndex(tuple(cases), self._observation_count, self._copied_count, by_question)
 
     def _read_leg(self, seq: int, observation: Observation) -> tuple[str, Leg]:
-        """Return a case's key and the parsed observation; a text or picture made by an author model is its own case."""
+        """Return a case's key and its leg (the parsed observation); what an author wrote or drew is its own case."""
         if isinstance(observation.probe.ask, Write | Draw) and not self._reader.target_writes:
             self._written.add(observation.probe.unit)
             return observation.probe.unit, Leg(seq, role="")

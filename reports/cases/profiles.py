@@ -30,7 +30,7 @@ class ProfileCases(CaseReader):
         part = self.part()
         self.values = part.values if isinstance(part, ProfilesComponent) else ()
         self.component_name = None if part is None else part.name
-        self.paired = isinstance(part, AlternationComponent)  # other methods' effects are no differences within cases
+        self.paired = isinstance(part, AlternationComponent)  # only its effect compares answers within a case
         label = getattr(part, "label", None) or self.component_name or ""
         self.by_label = label.endswith(BY_LABEL)  # whether returned labels were judged, and not the scores beside them
         self.label = label_key(label.removesuffix(BY_LABEL))
@@ -42,7 +42,7 @@ class ProfileCases(CaseReader):
         return self.values[0] if self.values else ""
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return the key (a profile's name) and the role: VALUE, then "/first" or "/second" and repetition, if any."""
+        """Return a case's key (profile name) and the role: VALUE, then "/first" or "/second" and repetition, if any."""
         unit, repeat_marker, repeat_number = observation.probe.unit.partition(REPEATED)
         suffixes = POSITION_SUFFIXES if _is_comparison(observation) else ()
         position = next((suffix for suffix in suffixes if unit.endswith(suffix)), "")  # of the profile's document

@@ -82,6 +82,7 @@ class WordCases(CaseReader):
         return [self._case_text(observation) for observation in observations]
 
     def _case_text(self, observation: Observation) -> CaseText:
+        """Return a question and its answer; the answer of a vector is the word's distances to the words for groups."""
         _, role = self.split(observation)
         question, vector = question_and_answer(observation, role), observation.reply.value
         if not isinstance(observation.probe.ask, Embed) or not isinstance(vector, list):
@@ -103,20 +104,20 @@ def _word_readings(part: object) -> Iterator[tuple[str, CaseReading]]:
     if not isinstance(part, AssociationComponent):
         return
     deciding = deciding_effect(part, part.letter)
-    deciding_word_kinds = STRATA.get("" if deciding is None else deciding.name, CONTROLS)
+    deciding_word_kinds = STRATA.get("" if deciding is None else deciding.name, CONTROLS)  # by effect; else controls
     for word, (word_kind, distances) in _distances_by_group(part).items():
         nearest_group = min(distances, key=distances.__getitem__)
         difference = max(distances.values()) - distances[nearest_group]
         # words of other kinds do not contribute to the deciding effect
         component_name = part.name if word_kind in deciding_word_kinds else None
         yield word, CaseReading("answered", component_name, step=1, difference=difference, side=nearest_group)
-    for entry in part.protected:  # words for the groups, with their mean distances to stereotypes
-        means = {name: distances.mean for name, distances in entry.connections.items()}
+    for protected in part.protected:  # words for the groups, with their mean distances to stereotypes
+        means = {name: distances.mean for name, distances in protected.connections.items()}
         own_mean, other_mean = means.get("associated"), means.get("different")
-        if entry.word and own_mean is not None and other_mean is not None:
+        if protected.word and own_mean is not None and other_mean is not None:
             kind: CaseKind = "against" if own_mean > other_mean else "towards"
             side, difference = STEREOTYPE[0 if kind == "towards" else 1], abs(other_mean - own_mean)
-            yield entry.word, CaseReading(kind, part.name, step=2, difference=difference, side=side)
+            yield protected.word, CaseReading(kind, part.name, step=2, difference=difference, side=side)
 
 
 def _distances_by_group(part: AssociationComponent) -> Mapping[str, tuple[str, Mapping[str, float]]]:

@@ -31,7 +31,7 @@ class WrittenCases(ProfileCases):
             self.component_name = LENGTH if score_part is None else SCORE
 
     def split(self, observation: Observation) -> tuple[str, str]:
-        """Return the key (prompt and repetition) and the role: VALUE or, of a judge's answer, judge/VALUE/VERSION."""
+        """Return a case's key (prompt, repetition) and the role: VALUE or, of a judge's answer, judge/VALUE/VERSION."""
         unit, version = observation.probe.unit, ""
         is_judged = unit.startswith(JUDGE)
         if is_judged:

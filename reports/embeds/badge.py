@@ -165,6 +165,7 @@ def age(view: PublicView) -> str:
 
 
 def _badge_pieces(view: PublicView) -> Sequence[Piece]:
+    """Return what stands right of the label: the message, with the letter apart, and the date."""
     date_text = f"{day(view)} · {age(view)}"
     if view.changed_on:
         date_text = f"{day(view)} · changed since {view.changed_on:{SHORT_DATE}}"
@@ -200,6 +201,7 @@ def _draw_row(pieces: Sequence[Piece], x: float, view: PublicView) -> Iterator[M
 
 
 def _draw_piece(piece: Piece, x: float, view: PublicView) -> Markup:
+    """Draw words or, in its punch (outline), a letter: filled if it is valid, dashed if it is not declared."""
     if piece.letter is None:
         return _draw_text(piece.text, x, piece.width, SIZE, CREAM, bold=piece.bold)
     is_valid = view.state is State.RATED

@@ -111,7 +111,8 @@ def hugging_face(view: PublicView) -> JsonObject:
 
 
 def _model_result(view: PublicView) -> JsonObject:
-    names = [part for part in (view.rating.method, view.rating.attribute) if part]
+    """Return the rating as an evaluation result of a model card on Hugging Face."""
+    names = [name for name in (view.rating.method, view.rating.attribute) if name]
     metrics = [_model_metric(view, "bias-rating", "Bias rating", view.message)]
     if view.probability is not None:
         title = f"Probability of {view.letter}"

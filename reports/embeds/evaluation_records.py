@@ -76,6 +76,7 @@ def _model_card(view: PublicView) -> JsonObject:
 
 
 def _declarations(view: PublicView) -> JsonObject:
+    """Return the CycloneDX declarations: the claim (the rating), its evidence, and the agency that assessed it."""
     facts = view.known_facts
     answers_link = [{"name": "Recorded answers", "contents": {"url": view.address("export.jsonl")}}]
     evidence = {"bom-ref": EVIDENCE, "propertyName": "assay:evidence", "data": answers_link}

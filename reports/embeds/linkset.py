@@ -28,6 +28,7 @@ def link(href: str | None, media_type: str, title: str | None = None) -> JsonObj
 
 
 def _target_context(view: PublicView) -> JsonObject:
+    """Return the service's link to its rating, with facts; empty without a public rating."""
     if view.rating.target.url is None or view.address() is None:
         return {}
     description_link = link(view.address(), "application/json", f"{view.subject}: {view.message}")
@@ -38,6 +39,7 @@ def _target_context(view: PublicView) -> JsonObject:
 
 
 def _rating_context(view: PublicView, embeds: Sequence[tuple[str, str]]) -> JsonObject:
+    """Return the rating's links: to the service, to its other formats and to the list of ratings."""
     if view.address() is None:
         return {}
     return {

@@ -33,6 +33,7 @@ def blocks_bars(component: Component, key: str) -> Figure | None:
 
 
 def _draw_block(block: BlockDocument, y: float) -> list[Markup]:
+    """Draw the bars of a block: texts sent with a declared share of each value, and the values that came back."""
     total = sum(block.observed.values())
     title = tables.block_title(block.name)
     shapes = [  # classes of texts: b bold, e ending at x, s small

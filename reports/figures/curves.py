@@ -30,8 +30,8 @@ def lines(chart: Lines, key: str, width: float = WIDTH) -> Figure:
     """Draw curves, each with a number in a circle that the legend explains; `key` is unique on the page."""
     x = chart.curves[0].x
     x_axis = Axis(x, LEFT, width - RIGHT)
-    top = chart.top or max(value for curve in chart.curves for value in curve.y)
-    y_axis = Axis([0.0, top or 1.0], BOTTOM, TOP)  # 1 if all values are 0
+    largest_y = chart.top or max(value for curve in chart.curves for value in curve.y)
+    y_axis = Axis([0.0, largest_y or 1.0], BOTTOM, TOP)  # 1 if all values are 0
     paths = [_path(curve, x_axis, y_axis) for curve in chart.curves]
     shapes = y_axis.draw_upright(LEFT, width - RIGHT, chart.up)
     for curve, path in zip(chart.curves, paths, strict=True):

@@ -152,8 +152,8 @@ def _draw_scatter(scatter: Scatter, key: str, figure_width: float) -> Figure:
     if scatter.level is not None:
         shapes.append(stroke("limit", (margin, y_axis(scatter.level)), (figure_width - RIGHT, y_axis(scatter.level))))
     if scatter.slope is not None and scatter.intercept is not None:
-        ends = (min(point.x for point in scatter.points), max(point.x for point in scatter.points))
-        shapes.append(stroke("curve k1", *((x_axis(x), y_axis(scatter.intercept + scatter.slope * x)) for x in ends)))
+        ends_x = (min(point.x for point in scatter.points), max(point.x for point in scatter.points))
+        shapes.append(stroke("curve k1", *((x_axis(x), y_axis(scatter.intercept + scatter.slope * x)) for x in ends_x)))
     for kind_index in range(max(1, len(scatter.kinds))):  # without kinds, all dots have the index 0
         points = [point for point in scatter.points if point.kind_index == kind_index]
         dots = "".join(f"M{x_axis(p.x):.1f} {y_axis(p.y):.1f}h0" for p in points)
@@ -163,8 +163,8 @@ def _draw_scatter(scatter: Scatter, key: str, figure_width: float) -> Figure:
         _draw_name(point, x_axis, y_axis, figure_width) for point in _extreme_points(scatter.points)
     ]
     slope_sentence = "" if scatter.slope is None else f" The line rises by {number(scatter.slope)} over one unit."
-    marks = f"dots, of {' and of '.join(scatter.kinds)}" if scatter.kinds else "words"
-    description = f"{len(scatter.points)} {marks}, {scatter.up} against {scatter.across}.{slope_sentence}"
+    points_phrase = f"dots, of {' and of '.join(scatter.kinds)}" if scatter.kinds else "words"
+    description = f"{len(scatter.points)} {points_phrase}, {scatter.up} against {scatter.across}.{slope_sentence}"
     shapes += x_axis.draw_across(bottom, scatter.across)
     return draw(key, scatter.table, description, bottom + FOOT, *shapes, width=figure_width)
 

@@ -44,7 +44,7 @@ def linked_squares(chart: Squares, group: str, key: str, link: Callable[[Case], 
             _draw_square(case, index % ACROSS * STEP, y + NAME + index // ACROSS * STEP, link(case))
             for index, case in enumerate(drawn_cases)
         ]
-        y += NAME + ((len(drawn_cases) - 1) // ACROSS + 1) * STEP + ROW
+        y += NAME + ((len(drawn_cases) - 1) // ACROSS + 1) * STEP + ROW  # heights: name, squares, space
     if maximum < total:
         shapes.append(label(0, y + 11, f"At most {maximum} of a name are drawn."))
         y += NAME

@@ -18,16 +18,15 @@ def overview_matrix(rating: RatingView, key: str) -> Figure | None:
     With several languages and two to six sentence constructions, it is a matrix of languages (rows) by constructions;
     otherwise five components stand in a row, in the document's order. Return ``None`` if there are no components.
     """
-    if not rating.components:
+    components = rating.components
+    if not components:
         return None
-    languages = _distinct_names(component.language for component in rating.components)
-    templates = _distinct_names(component.part.template for component in rating.components)
+    languages = _distinct_names(component.language for component in components)
+    templates = _distinct_names(component.part.template for component in components)
     cell_count = len(languages) * len(templates)  # more components than cells differ in something else as well
-    is_matrix = len(languages) > 1 and 1 < len(templates) <= 6 and len(rating.components) <= cell_count
-    shapes, height = (
-        _draw_matrix(rating.components, languages, templates) if is_matrix else _draw_row(rating.components)
-    )
-    words = "; ".join(f"{component.title}: {tables.short(component.verdict)}" for component in rating.components[:60])
+    is_matrix = len(languages) > 1 and 1 < len(templates) <= 6 and len(components) <= cell_count
+    shapes, height = _draw_matrix(components, languages, templates) if is_matrix else _draw_row(components)
+    words = "; ".join(f"{component.title}: {tables.short(component.verdict)}" for component in components[:60])
     table = tables.overview(rating)
     return draw(f"{key}-overview", table, f"{words}.", height, *shapes, title="The letter of every part")
 

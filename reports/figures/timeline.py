@@ -43,7 +43,7 @@ class Moment:
 def timeline(newest_first: Sequence[Moment], axis: str, key: str, limit: float | None = None) -> Figure | None:
     """Draw the newest ratings from left to right, at even steps; numbers up to `limit` are in a shaded zone.
 
-    The line breaks where the rules change, because their numbers are not comparable; ``None`` below two ratings.
+    The line breaks where the rules (methodology) change: their numbers are not comparable. ``None`` below two ratings.
     """
     moments = newest_first[:MOST_MOMENTS][::-1]
     if len(moments) < 2:

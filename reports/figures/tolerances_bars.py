@@ -34,7 +34,7 @@ def tolerances_bars(component: Component, declared: float | None, key: str, widt
             bar_width = (figure_width - LEFT - RIGHT) * shares.get(letter, 0.0)
             if bar_width >= 1:  # the box leaves a gap of 1
                 text = f"{letter} {chance(shares[letter])}"
-                text_label = label(x + 8, y + 14, text, "on") if bar_width > NAMED else None
+                text_label = label(x + 8, y + 14, text, "on") if bar_width > NAMED else None  # room for it
                 shapes.append(tag("g", box(x, y, bar_width - 1, BAR, "flow"), text_label, class_=letter))
             x += bar_width
     axis = Axis([0.0, 1.0], LEFT, figure_width - RIGHT)

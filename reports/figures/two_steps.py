@@ -131,6 +131,7 @@ def _draw_narrow(verdict: Verdict, steps: tuple[Step, ...], probabilities: Mappi
 
 
 def _draw_flow_right(start: Place, end: Place, thickness: float, letter: Letter | None) -> Markup:
+    """Draw a band between two points, in the colour of the `letter` to which it leads, if it leads to one."""
     half, (x1, y1), (x2, y2) = max(thickness, THIN) / 2, start, end
     middle = coordinate((x1 + x2) / 2)
     a, b, c, d = (coordinate(y) for y in (y1 - half, y2 - half, y2 + half, y1 + half))

@@ -70,17 +70,16 @@ def _component_parts(component: Component) -> Iterator[str]:
         yield escape(sentence or "")
     if component.examples:
         yield "**Examples**"
-        pairs = ([f"{name}: {escape(text)}" for name, text in example.items()] for example in component.examples)
-        yield "\n".join("- " + "  \n  ".join(texts) for texts in pairs)
+        examples = ([f"{name}: {escape(text)}" for name, text in example.items()] for example in component.examples)
+        yield "\n".join("- " + "  \n  ".join(lines) for lines in examples)
 
 
 def table(listing: Table, *, titled: bool = True) -> str:
     """Write a table, with its title in bold above it if `titled`."""
     head = [f"**{escape(listing.title)}**", ""] if titled else []
     aligns = ["---:" if numeric else "---" for numeric in listing.numeric]
-    return "\n".join(
-        [*head, _line(map(escape, listing.columns)), _line(aligns), *(_line(map(escape, row)) for row in listing.rows)]
-    )
+    row_lines = (_line(map(escape, row)) for row in listing.rows)
+    return "\n".join([*head, _line(map(escape, listing.columns)), _line(aligns), *row_lines])
 
 
 def escape(text: str) -> str:

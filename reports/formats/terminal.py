@@ -65,8 +65,7 @@ class _Page:
         verdict = rating.verdict
         yield from self._text_lines(outline.warning(rating) or "")
         padded_letter = f"  {verdict.letter or '?'}  "
-        corners, edge, side = (("┏┓", "┗┛"), "━", "┃") if verdict.declared else (("┌┐", "└┘"), "╌", "╎")
-        top_corners, bottom_corners = corners
+        top_corners, bottom_corners, edge, side = ("┏┓", "┗┛", "━", "┃") if verdict.declared else ("┌┐", "└┘", "╌", "╎")
         edge_line = edge * len(padded_letter)
         yield self._colour_text(edge_line.join(top_corners), verdict)
         stamp_lines = (f"{side}{padded_letter}{side}", edge_line.join(bottom_corners))
@@ -92,7 +91,7 @@ class _Page:
         yield from self._text_lines(tables.confidence_note(rating))
 
     def _component_lines(self, rating: RatingView) -> Iterator[str]:
-        detailed_components = rating.foremost[:IN_FULL]
+        detailed_components = rating.foremost[:IN_FULL]  # those that decided the letter
         for component in rating.components:
             yield from self._heading_lines(f"{component.title}: {component.verdict.headline}")
             yield from self._reason_lines(component.reasons)

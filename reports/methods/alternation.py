@@ -60,7 +60,7 @@ def in_words(document: RatingDocument, part: AlternationComponent) -> Iterator[s
     yield from _gap_in_words(part, unit, records=has_records)
     yield from _changes_in_words(changes, unit, deviation=part.scale or 1.0)
     other_person = " or another person of the same group is named" if ANOTHER_PERSON in changes else ""
-    template = FLIPS if labels_only else INDIVIDUAL if changes else OF_RECORDS
+    template = FLIPS if labels_only else INDIVIDUAL if changes else OF_RECORDS  # sentence on single cases
     limit = max((hidden.limit or 0.0 for hidden in case_effects), default=0.0)
     case_template = template.replace("{persons}", other_person).replace("{limit}", HUNDREDTHS.limit(limit))
     case_unit = Unit(hundredths, " of 100 inputs") if labels_only else unit
@@ -104,16 +104,16 @@ def _gap_in_words(part: AlternationComponent, unit: Unit, *, records: bool) -> I
     yield f"{where}, the groups' averages differ by an estimated {unit.of(abs(gap))}{highest}."
 
 
-def _cases_in_words(texts: object, position: PositionDocument) -> Iterator[str]:
+def _cases_in_words(texts: object, counts: PositionDocument) -> Iterator[str]:
     """Yield sentences on how texts for a decision mention people, and how often the first or second document won."""
     # texts of `pairs` without `mention` also have a decision, but mention people as other sentences do
     if isinstance(texts, Mapping) and texts.get("decision") and (texts.get("mention") or not texts.get("pairs")):
         mentions = WORDING.sentences["mentions"]
         yield mentions.get(str(texts.get("mention")), mentions["explicit"])
-    if position.questions is not None:
+    if counts.questions is not None:
         yield (
-            f"Each comparison was asked in both orders. Of {position.questions:,} answers, {position.first:,} chose "
-            f"the first document, {position.second:,} the second, and {position.ties:,} neither. A preference for a "
+            f"Each comparison was asked in both orders. Of {counts.questions:,} answers, {counts.first:,} chose "
+            f"the first document, {counts.second:,} the second, and {counts.ties:,} neither. A preference for a "
             "position favours no group, because both orders count equally."
         )
 
@@ -182,12 +182,13 @@ def _extreme_groups_in_words(part: AlternationComponent) -> Iterator[str]:
 
 
 def _impact_in_words(part: AlternationComponent) -> Iterator[str]:
+    """Yield a sentence on the lowest impact ratio: a label's rate with one value, divided by that with another."""
     rates = {row.value: row.rate for row in part.disparate_impact.rates}
     ratios = [row for row in part.disparate_impact.ratios if row.ratio.estimate is not None]
     lowest = min(ratios, key=lambda row: row.ratio.estimate or 0.0, default=None)
     if lowest is None:
         return
-    low_rate, high_rate, ratio = rates.get(lowest.of), rates.get(lowest.to), lowest.ratio  # of / to
+    low_rate, high_rate, ratio = rates.get(lowest.of), rates.get(lowest.to), lowest.ratio  # low / high rate
     if low_rate is None or high_rate is None or ratio.low is None or ratio.high is None:
         return  # records have no rates for the same cases; their ratios are in the table
     verb = "flags" if (ratio.estimate or 0.0) < FOUR_FIFTHS else "does not flag"
@@ -239,8 +240,8 @@ def _effect_unit(document: RatingDocument, part: AlternationComponent, hidden: H
         return Unit(lambda size: amount(100 * math.expm1(size * deviation)), " %")
     if scale in {"linear", "auto"} and document.experiment.get("answers") == "labels":  # "auto": only linear fits
         return Unit(lambda size: points(size * deviation), " points of 100")
-    names = {"logit": " on the logit scale", "rank": " places in the order of all answers"}
-    return Unit(lambda size: amount(size * deviation), names.get(scale, ""))
+    unit_names = {"logit": " on the logit scale", "rank": " places in the order of all answers"}
+    return Unit(lambda size: amount(size * deviation), unit_names.get(scale, ""))
 
 
 def _scale(document: RatingDocument, part: AlternationComponent) -> str:
@@ -291,6 +292,7 @@ def _pairs_figure(part: AlternationComponent) -> Picture | None:
 
 
 def _folds_figure(part: AlternationComponent) -> Picture | None:
+    """Return a figure of how much answers for two values diverge, in each fold (part) of the profiles."""
     shown_rows = part.divergence[: charts.MOST_MARKS]
     rows = [
         Dots(_direction_label(row), (divergences,))
@@ -300,9 +302,8 @@ def _folds_figure(part: AlternationComponent) -> Picture | None:
     if not rows:
         return None
     title = "Gaussian KL of each fold, in each direction" + shown_suffix(shown_rows, part.divergence)
-    table = Table(
-        title, ("Direction", "Folds"), tuple((row.label, ", ".join(cells.numbers(row.values[0]))) for row in rows)
-    )
+    table_rows = tuple((row.label, ", ".join(cells.numbers(row.values[0]))) for row in rows)
+    table = Table(title, ("Direction", "Folds"), table_rows)
     return Strip(title, "Gaussian KL, in nats", tuple(rows), kinds=("a fold",), table=table)
 
 

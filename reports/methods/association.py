@@ -63,7 +63,7 @@ def tables(part: AssociationComponent) -> Iterator[Table | None]:
 
 def _protected_table(part: AssociationComponent) -> Table:
     rows = part.protected[:MOST_ROWS]
-    connection_names = list(dict.fromkeys(name for row in rows for name in row.connections))
+    connection_names = list(dict.fromkeys(name for row in rows for name in row.connections))  # "associated" …
     columns = {"Word": cells.texts([row.word for row in rows]), "Group": cells.texts([row.group for row in rows])}
     columns |= {
         name: cells.intervals([row.connections[name].interval if name in row.connections else None for row in rows])
@@ -115,6 +115,7 @@ def _words_figure(part: AssociationComponent) -> Picture | None:
 
 
 def _densities_figure(part: AssociationComponent) -> Picture | None:
+    """Return a figure of how often distances to own and to other stereotypes are observed, and were predicted."""
     grid, index_of_connection = part.predictive.grid, {"associated": 0, "different": 1}
     curves: list[Curve] = []
     for row in part.predictive.connections:
@@ -133,7 +134,7 @@ def _densities_figure(part: AssociationComponent) -> Picture | None:
 
 def _distances_figure(part: AssociationComponent) -> Picture | None:
     rows, table_rows = [], []
-    for word, by_connection in evenly(list(part.raw.items()), charts.MOST_WORDS):
+    for word, by_connection in evenly(list(part.raw.items()), charts.MOST_WORDS):  # distances to other words
         own_distances, other_distances = by_connection.get("associated", {}), by_connection.get("different", {})
         if own_distances or other_distances:
             rows.append(Dots(word, (tuple(own_distances.values()), tuple(other_distances.values()))))

@@ -90,10 +90,10 @@ def _choice_measures(part: ForcedChoiceComponent) -> Iterator[tuple[str, str]]:
         ("Correlation of JND and the share's own sd", part.jnd_correlation),
     ):
         if correlation.r is not None and correlation.p is not None and correlation.n is not None:
-            ends = "" if correlation.low is None else f" ({correlation.low:.2f} to {correlation.high:.2f})"
+            interval_text = "" if correlation.low is None else f" ({correlation.low:.2f} to {correlation.high:.2f})"
             p_text = cells.p_value(correlation.p)
             equals_sign = "" if p_text.startswith("<") else "= "
-            yield title, f"r = {correlation.r:.2f}{ends}, {correlation.n:.0f} words, p {equals_sign}{p_text}"
+            yield title, f"r = {correlation.r:.2f}{interval_text}, {correlation.n:.0f} words, p {equals_sign}{p_text}"
     if (slope_text := cells.interval(part.slope)) is not None:
         yield "Slope of PSE on declared share", slope_text
 
@@ -114,12 +114,13 @@ def _curves_figure(part: ForcedChoiceComponent) -> Picture | None:
 
 
 def _word_curve(row: WordDocument, levels: tuple[float, ...]) -> Curve | None:
+    """Return the recorded curve of a word or, with points for its answers, its fitted curve; ``None`` without both."""
     is_control = row.role == "control"
     if row.curve and len(row.curve) == len(levels):
-        return Curve(_name(row), levels, row.curve, int(is_control), dashed=is_control)
+        return Curve(_name(row), levels, row.curve, kind_index=int(is_control), dashed=is_control)
     shares = _fitted_curve(row, levels)
     points = tuple((level, chosen_second / trials) for level, chosen_second, trials in row.trials if trials > 0)
-    return None if shares is None else Curve(_name(row), levels, shares, int(is_control), is_control, points)
+    return None if shares is None else Curve(_name(row), levels, shares, int(is_control), is_control, points=points)
 
 
 def _fitted_curve(row: WordDocument, levels: tuple[float, ...]) -> tuple[float, ...] | None:
@@ -151,9 +152,8 @@ def _points_figure(part: ForcedChoiceComponent) -> Picture | None:
     rows = [(_name(row), charts.span(row.pse)) for row in _extreme_words(part.words)]
     title = "Points of subjective equality" + shown_suffix(rows, part.words, ": the {} farthest of {} words")
     side, other_side = sides(part)
-    return charts.forest(
-        title, f"PSE: below 0.5 nearer to {other_side}, above to {side}", rows, reference=0.5, head="Word"
-    )
+    axis = f"PSE: below 0.5 nearer to {other_side}, above to {side}"
+    return charts.forest(title, axis, rows, reference=0.5, head="Word")
 
 
 def _jnds_figure(part: ForcedChoiceComponent) -> Picture | None:

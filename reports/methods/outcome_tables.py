@@ -33,7 +33,7 @@ def certain_rows(part: OutcomeRows) -> tuple[GroupOutcome, ...]:
     """Return the groups' rows, without results of the four-fifths rule that a masked group's rate could refute."""
     if not may_mask_highest(part):
         return part.groups
-    # "below" is certain: below four fifths of the highest rate shown is also below four fifths of a higher one
+    # "below" is certain: it is also below four fifths of a higher rate; "not below" becomes unknown (``None``)
     certain = [replace(row, flagged=row.flagged or None, suspicious=row.suspicious or None) for row in part.groups]
     return tuple(replace(row, below_four_fifths=None) for row in certain)
 

@@ -61,7 +61,7 @@ def counts_in_words(document: RatingDocument, part: OutcomesComponent, deciding:
         return
     reason = next((reason for reason in part.reasons if reason.code == "unequal-among-alike"), ReasonDocument())
     truth_phrase, favourable_cell, other_cell = ALIKE.get(str(reason.facts.get("alike")), ("", "", ""))
-    by_group = {row.group: row for row in part.groups}
+    by_group = {row.group: row for row in part.groups}  # `matrix`: numbers of people by decision and truth
     groups = [by_group[name] for name in (reason.facts.get("low"), reason.facts.get("high")) if name in by_group]
     counts = [row.matrix.get(cell) for row in groups for cell in (favourable_cell, other_cell)]  # of people
     if len(groups) < 2 or None in counts:  # no counts (strata other than the recorded truth), or masked ones
@@ -86,16 +86,16 @@ def _funnel_in_words(funnel: FunnelDocument) -> Iterator[str]:
     """Yield sentences on the group that passes all steps least often, its largest gap, and people who skipped steps."""
     gaps = [gap for gap in funnel.gaps if gap.overall.estimate is not None]
     lowest = min(gaps, key=lambda gap: gap.overall.estimate or 0.0, default=GapDocument())
-    names = "”, “".join(str(step.step) for step in funnel.steps)
+    step_names = "”, “".join(str(step.step) for step in funnel.steps)
     if lowest.overall.high is not None and lowest.overall.high < 1 and lowest.smallest is not None:
         ratio_at_step = lowest.steps[lowest.smallest]  # `smallest`: the step with the smallest ratio
         yield (
-            f"“{lowest.group}” passes all steps (“{names}”) {cells.interval(lowest.overall)} times as often as "
+            f"“{lowest.group}” passes all steps (“{step_names}”) {cells.interval(lowest.overall)} times as often as "
             f"“{funnel.reference}”. The gap is largest at “{lowest.smallest}” (with a probability of "
             f"{lowest.probability or 0.0:.2f}): there the ratio is {cells.interval(ratio_at_step)}."
         )
     elif gaps:
-        yield f"No group is surely behind “{funnel.reference}” in passing all steps (“{names}”)."
+        yield f"No group is surely behind “{funnel.reference}” in passing all steps (“{step_names}”)."
     if len(funnel.steps) > 1:
         yield "The letter is about the end of the process only: it does not say that each step treats groups alike."
     for step in funnel.steps:
@@ -136,6 +136,7 @@ def _calibration_table(part: OutcomesComponent) -> Table | None:
 
 
 def _funnel_figure(part: OutcomesComponent) -> Forest | None:
+    """Return a figure of the shares of groups that pass each step of the process, such as an interview."""
     marks = []
     for step in part.funnel.steps:
         rows = [(row.group, charts.span(row.rate)) for row in step.groups if row.excluded is None]
@@ -148,6 +149,7 @@ def _funnel_figure(part: OutcomesComponent) -> Forest | None:
 
 
 def _steps_table(part: OutcomesComponent) -> Table | None:
+    """Return a table of how many people of each group reached and passed each step of the process (funnel)."""
     gaps = {gap.group: gap for gap in part.funnel.gaps}
     rows = [
         (str(step.step), step, row)
@@ -173,6 +175,7 @@ def _steps_table(part: OutcomesComponent) -> Table | None:
 
 
 def _step_note(step: StepDocument, row: GroupOutcome, funnel: FunnelDocument) -> str:
+    """Return remarks on a group at a step: the reference, the largest gap, people who skipped a step."""
     notes = ["reference"] if row.group is not None and row.group == funnel.reference else []
     notes += [
         f"largest gap of this group (probability {gap.probability or 0.0:.2f})"

@@ -35,10 +35,8 @@ def in_words(document: RatingDocument, part: QuestionsComponent) -> Iterator[str
         right_answers = f"{row.right or 0:,} are right{_right_answers_by_fit(part)}"
         yield f"Of {row.read:,} answers to questions that a fact settles, {right_answers}."
     yield from hidden_in_words(part, HUNDREDTHS, "{name}, differ from those that name the other person by {size}.")
-    number = len(part.templates)
-    yield tested(
-        document, part, f"{part.questions or 0:,} questions of {number} templates, each in three orders of its options"
-    )
+    questions_phrase = f"{part.questions or 0:,} questions of {len(part.templates)} templates"
+    yield tested(document, part, f"{questions_phrase}, each in three orders of its options")
 
 
 def _right_answers_by_fit(part: QuestionsComponent) -> str:

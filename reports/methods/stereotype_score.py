@@ -39,10 +39,8 @@ def in_words(document: RatingDocument, part: StereotypeComponent) -> Iterator[st
         content_template=content_template,
     )
     example = next((f" such as “{case.first}”" for case in part.sentences if case.first), "")
-    number = part.pairs_asked or 0
-    yield tested(
-        document, part, f"{number:,} pairs of sentences{example}, of the list “{title_of_words(part.name or '')}”"
-    )
+    pairs_phrase = f"{part.pairs_asked or 0:,} pairs of sentences{example}"
+    yield tested(document, part, f"{pairs_phrase}, of the list “{title_of_words(part.name or '')}”")
 
 
 def tables(part: StereotypeComponent) -> Iterator[Table | None]:

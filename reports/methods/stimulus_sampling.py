@@ -36,9 +36,8 @@ def in_words(document: RatingDocument, part: SamplingComponent) -> Iterator[str]
                     f"In a mix in which mostly “{value}” comes with “{tied_mix.side}” content, an estimated "
                     f"{percent(share)} of the inputs that get “{label}” are about “{value}”."
                 )
-    yield from hidden_in_words(
-        part, HUNDREDTHS, "With “{name}” alone, the shares of the groups differ from even by {size}."
-    )
+    stratum_template = "With “{name}” alone, the shares of the groups differ from even by {size}."
+    yield from hidden_in_words(part, HUNDREDTHS, stratum_template)
     vectors = document.experiment.get("vectors") is not None
     input_kind = "vectors of numbers about" if vectors else "sentences, each in a version for"
     value_names = listed([f"“{value}”" for value in values])
@@ -70,6 +69,7 @@ def _weights_table(part: SamplingComponent) -> Table:
 
 
 def _distribution_figure(part: SamplingComponent) -> Picture | None:
+    """Return a figure of each value's share of the positive class, with content alike and with content tied to it."""
     rows = part.distribution[: charts.MOST_WORDS]
     # of the mixes in which content is tied to the attribute, only the first is drawn
     tied_shares = {row.value: row.posterior for tied_mix in part.tied[:1] for row in tied_mix.values}

@@ -86,9 +86,8 @@ def terms_figure(part: TermsComponent, title: str, axis: str, *, neutral: bool) 
     terms = [row for row in _farthest_terms(part) if (row.list == "neutral") is neutral]
     shown_terms = terms[: charts.MOST_MARKS]
     rows = [(row.term or "term", charts.span(row.posterior)) for row in shown_terms]
-    return charts.forest(
-        title + shown_suffix(shown_terms, terms, ": the {} farthest of {}"), axis, rows, reference=0.5, head="Term"
-    )
+    title += shown_suffix(shown_terms, terms, ": the {} farthest of {}")
+    return charts.forest(title, axis, rows, reference=0.5, head="Term")
 
 
 def squares_figure(part: TermsComponent, cases: Sequence[CaseDocument], title: str, *, neutral: bool) -> Picture | None:

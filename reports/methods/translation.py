@@ -49,18 +49,18 @@ def in_words(document: RatingDocument, part: ComponentDocument, *, one_hop: bool
     yield from hidden_in_words(
         part, HUNDREDTHS, STRATUM_SENTENCE, INDIVIDUAL_SENTENCE, content_template=CONTENT, own_templates=TYPICAL
     )
-    names = [component.language_name or component.name for component in document.components]
-    route = route_template.format(listed(list(dict.fromkeys(filter(None, names)))))
+    languages = [component.language_name or component.name for component in document.components]
+    route = route_template.format(listed(list(dict.fromkeys(filter(None, languages)))))
     source = languages_by_code().get(str(document.experiment.get("source", "en")), "English")
     yield tested(document, part, f"short {source} sentences about occupations, {route}")
 
 
 def equal_pairs_in_words(_: RatingDocument, part: ComponentDocument, deciding: DecidingEffect) -> Iterator[str]:
     """If content decided: yield a sentence on how often the returned value did not depend on the value sent."""
-    names = " and with ".join(f"“{value}”" for value in part.transitions)
+    value_names = " and with ".join(f"“{value}”" for value in part.transitions)
     if deciding.name == "content" and part.content.pairs:
         yield (
-            f"Of {part.content.pairs:,} pairs of sentences about one occupation, sent with {names}, "
+            f"Of {part.content.pairs:,} pairs of sentences about one occupation, sent with {value_names}, "
             f"{part.content.equal or 0:,} came back with the same value. The number is the share of pairs beyond those "
             "that would agree by chance."
         )
@@ -72,8 +72,8 @@ def remark(part: ComponentDocument) -> str | None:
     kept_count = sum(outputs.get(value, 0.0) for value, outputs in part.transitions.items())
     if not total:
         return None
-    names = " or ".join(f"“{value}”" for value in part.transitions)
-    kept_text = f"{kept_count:,.0f} of {total:,.0f} texts came back with the {names} that was sent"
+    value_names = " or ".join(f"“{value}”" for value in part.transitions)
+    kept_text = f"{kept_count:,.0f} of {total:,.0f} texts came back with the {value_names} that was sent"
     if part.letter is Letter.DSBS and kept_count >= FAITHFUL * total:
         return f"{kept_text}: to follow its input is what a translator should do, and no reproach."
     if part.letter is Letter.UCS and kept_count < FAITHFUL * total:
@@ -85,8 +85,8 @@ def advice(_: RatingDocument, part: ComponentDocument) -> str | None:
     """Return advice against a UCS translator that changes many values, if texts must keep them; otherwise ``None``."""
     if part.letter is not Letter.UCS or remark(part) is None:  # no remark: it keeps most values, or nothing is known
         return None
-    names = " or ".join(f"“{value}”" for value in part.transitions)
-    return f"Do not use it where each text must keep its {names}; use it only where totals alone matter."
+    value_names = " or ".join(f"“{value}”" for value in part.transitions)
+    return f"Do not use it where each text must keep its {value_names}; use it only where totals alone matter."
 
 
 OFF_BALANCE = "The number is how many of 100 texts would have to come back with another word for an even mix."

@@ -35,9 +35,8 @@ def in_words(document: RatingDocument, part: PictureComponent) -> Iterator[str]:
             f"Of {stereotyped.cases:,} pictures of stereotypes {stereotyped.towards:,} {verb} the stereotyped label"
             f"{stereotyped.ties_clause}{mean_template.format(stereotyped.mean)}{stereotyped.half_clause}."
         )
-    yield from hidden_in_words(
-        part, HUNDREDTHS, "The preference for one label that pictures of {name} have in common is {size}."
-    )
+    stratum_template = "The preference for one label that pictures of {name} have in common is {size}."
+    yield from hidden_in_words(part, HUNDREDTHS, stratum_template)
     asked, title = part.images_asked or 0, title_of_words(part.name or "")
     yield tested(document, part, f"{asked:,} pictures of the list “{title}”, to be labelled “{side}” or “{other_side}”")
 

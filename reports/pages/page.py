@@ -75,9 +75,8 @@ def page_html(contents: Page) -> str:
             class_="said",
         ),
     )
-    return page(
-        f"{contents.title}: {contents.headline}", heading, tag("main", *map(_section_tag, contents.sections), id="main")
-    )
+    main = tag("main", *map(_section_tag, contents.sections), id="main")
+    return page(f"{contents.title}: {contents.headline}", heading, main)
 
 
 def _section_tag(section: Section) -> Markup:

@@ -39,6 +39,7 @@ class AuditFile:
 
 
 def _files_of_regime(key: str, columns: tuple[Column, ...]) -> Iterator[AuditFile]:
+    """Yield the page and the tables (CSV) that a law or standard (regime) asks for; `columns` are those of a table."""
     regime = Regime.named(key)
     page = partial(regime_page, regime=regime, columns=columns)
     title = f"{regime.title} ({regime.regime})"
@@ -75,15 +76,13 @@ def write_audit(name: str, *documents: Mapping[str, Any]) -> str:
         raise SpecificationError(f"{name} is about ratings of recorded decisions, and there is none")
     for document in documents:
         if document.get("method") != METHOD:
-            raise SpecificationError(
-                f"{name} is for ratings of recorded decisions (method {METHOD});"
-                f" this one is by {document.get('method')}"
-            )
+            expected = f"{name} is for ratings of recorded decisions (method {METHOD})"
+            raise SpecificationError(f"{expected}; this one is by {document.get('method')}")
     audits = [read_audit(document) for document in documents]
-    for first, second in combinations(audits, 2):
-        if first.data.digest == second.data.digest and (first.has_masked or second.has_masked):
+    for audit, other in combinations(audits, 2):
+        if audit.data.digest == other.data.digest and (audit.has_masked or other.has_masked):
             raise HoldsPeople(
-                f"the ratings {first.rating.document.id} and {second.rating.document.id} count the people of the same"
+                f"the ratings {audit.rating.document.id} and {other.rating.document.id} count the people of the same"
                 " file, and small counts are masked: together they could betray them. Put all columns into one rating"
             )
     return file.write(audits)

@@ -151,7 +151,7 @@ def regime_csv(audits: Sequence[Audit], columns: Sequence[Column]) -> str:
         for table in audit.tables:
             rows = [*table.groups, *([table.unknown] if table.unknown.people or is_masked(table.unknown) else [])]
             for row in rows:
-                cell_texts = [
+                cell_texts = [  # numbers without separators of thousands
                     column.text(row) if column is GROUP else SEPARATOR.sub("", column.text(row)) for column in columns
                 ]
                 writer.writerow(map(_escape_formula, (*tool_cells, table.by or "", table.outcome or "", *cell_texts)))

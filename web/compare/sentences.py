@@ -62,9 +62,9 @@ class JoinedQuestion:
             return [(self.before, self.changed)], [(self.after, self.changed)]
         runs_before, runs_after = list[tuple[str, bool]](), list[tuple[str, bool]]()
         matcher = SequenceMatcher(None, words_before, words_after, autojunk=False)
-        for tag, start, end, after_start, after_end in matcher.get_opcodes():
-            if end > start:
-                runs_before.append((" ".join(words_before[start:end]), tag != "equal"))
+        for tag, before_start, before_end, after_start, after_end in matcher.get_opcodes():
+            if before_end > before_start:
+                runs_before.append((" ".join(words_before[before_start:before_end]), tag != "equal"))
             if after_end > after_start:
                 runs_after.append((" ".join(words_after[after_start:after_end]), tag != "equal"))
         return runs_before, runs_after

@@ -88,12 +88,12 @@ def rearranged_chain(chain: list[str], act: str) -> tuple[list[str], str]:
     index = whole_number(number)
     if index is None or index >= len(chain):
         return chain, "add"
-    others = chain[:index] + chain[index + 1 :]
+    other_ids = chain[:index] + chain[index + 1 :]  # of ratings
     if name == "remove":
-        return others, "add"
+        return other_ids, "add"
     position = {"up": index - 1, "down": index + 1}.get(name, index)
-    position = min(max(position, 0), len(others))  # the first link moves no further up, nor the last one down
-    return [*others[:position], chain[index], *others[position:]], str(position)
+    position = min(max(position, 0), len(other_ids))  # the first link moves no further up, nor the last one down
+    return [*other_ids[:position], chain[index], *other_ids[position:]], str(position)
 
 
 def _hidden_effects(document: JsonObject) -> list[JsonObject]:

@@ -34,7 +34,7 @@ async def item(visit: Visit) -> Response:
 
 @pages.post("/corpora/{corpus_id}/items/{item_id}", "jobs:write", form_page=item)
 async def change_item(visit: Visit) -> Response:
-    """Edit or remove an item."""
+    """Edit or remove an item; a script (`partial`) gets the item's new row, and a browser the page of items."""
     texts, back = visit.typed, _return_page(visit)
     path = _item_path(visit)
     if texts.get("act") == "remove":

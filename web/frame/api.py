@@ -124,8 +124,8 @@ class Api:
         if file is None:  # the length of a file is not known before it has arrived
             all_headers["content-length"] = str(len(payload))
         chunks = None if file is None else file.chunks()
-        head: dict[str, Any] = {}
-        pieces: list[bytes] = []
+        start: dict[str, Any] = {}  # the first message of the response
+        body_pieces: list[bytes] = []
         # the whole body or, after the chunks of a file, its empty end
         unsent_messages = [{"type": "http.request", "body": payload, "more_body": False}]
 
@@ -140,14 +140,14 @@ class Api:
 
         async def send(message: Message) -> None:
             if message["type"] == "http.response.start":
-                head.update(message)
+                start.update(message)
             else:
-                pieces.append(message.get("body", b""))
+                body_pieces.append(message.get("body", b""))
 
         await self._request.app(self._scope(method, path, query or {}, all_headers), receive, send)
-        if not head:  # the API answers nothing to a disconnected caller
+        if not start:  # the API answers nothing to a disconnected caller
             raise ClientDisconnect
-        return accepted_answer(Answer(head["status"], Headers(raw=head["headers"]), b"".join(pieces)))
+        return accepted_answer(Answer(start["status"], Headers(raw=start["headers"]), b"".join(body_pieces)))
 
     def forward(self, path: str, **query: Any) -> Response:
         """Return a response that streams the API's own answer, such as a file or server-sent events."""

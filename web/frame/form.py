@@ -124,7 +124,7 @@ async def _parse_multipart(body: AsyncIterator[bytes], boundary: str, *, with_fi
 
 def _check_fields(fields: list[tuple[str, str]]) -> list[tuple[str, str]]:
     for name, value in fields:
-        if name == "_charset_" and value:
+        if name == "_charset_" and value:  # a field in which browsers name the encoding of the form
             _check_charset(value)
         if "\x00" in name or "\x00" in value:
             _refuse(f"the field {name[:80]!r} holds the character NUL, which cannot be stored")

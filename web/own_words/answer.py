@@ -47,7 +47,7 @@ def answer_of(document: Json) -> BiasAnswer | None:
     )
     stereotyped = Choices.of(cases, neutral=False, scores=component.score)
     neutral = Choices.of(cases, neutral=True, scores=component.lists.get("neutral"))
-    step_1, step_2 = (view.components[0].effect(name) for name in ("step_1", "step_2"))  # neutral, stereotyped
+    step_1, step_2 = (view.components[0].effect(name) for name in ("step_1", "step_2"))  # neutral, stereotyped cases
     hidden_titles = tuple(effect.title for effect in view.components[0].hidden if tolerance_remark(effect) == BEYOND)
     stereotype_remark = "" if step_2 is None else tolerance_remark(step_2)
     is_estimate_within = step_2 and step_2.tolerance and (step_2.estimate or 0.0) <= step_2.tolerance

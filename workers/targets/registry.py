@@ -163,7 +163,7 @@ def _protocol_info(name: str, adapter: type[Adapter] | Preset) -> ProtocolInfo:
     )
     computed_fields: JsonObject = {"name": name, "settings_type": settings_type, "kinds": kinds_of(adapter)}
     other_fields = [field.name for field in fields(ProtocolInfo) if field.name not in computed_fields]
-    return ProtocolInfo(**computed_fields, **{other: getattr(adapter, other) for other in other_fields})
+    return ProtocolInfo(**computed_fields, **{field_name: getattr(adapter, field_name) for field_name in other_fields})
 
 
 GROUPING_SETTING = "batch_maximum"
@@ -208,7 +208,7 @@ def address_of(target: Target) -> str:
 
 
 def with_tightened_limits(target: Target) -> Target:
-    """Return a target with lower limits: for a chain, those of its links; for several calls per case, a lower rate."""
+    """Return a target with lower limits: for a chain, those of its links; for a decision (several calls), the rate."""
     if target.protocol != Chain.protocol:
         rate = target.limits.requests_per_second
         if rate is None or target.settings.get("decision") is None:
@@ -225,9 +225,9 @@ def connect(target: Target, egress: Egress) -> Adapter:
     Raise `SpecificationError` if the target's settings do not fit its protocol, `CallFailed` ``unsupported`` if the
     operator does not allow the protocol.
     """
-    adapter_class: Any
+    adapter_class: Any  # `BY_KIND` replaces it for some kinds of service
     adapter_class, settings = read_settings(target.protocol, target.kind, target.settings)
-    if target.kind in DECIDING and getattr(settings, "decision", None) is not None:
+    if target.kind in DECIDING and getattr(settings, "decision", None) is not None:  # a language model decides
         model_target = replace(target, kind=Kind.LANGUAGE_MODEL, protocol=adapter_class.protocol)  # not a preset
         model_class = BY_KIND.get((adapter_class.protocol, Kind.LANGUAGE_MODEL), adapter_class)
         return Decider(target, settings.decision, model_class(model_target, settings, egress))

@@ -70,10 +70,8 @@ class TranslatorSettings(CalledSettings):
         super().__post_init__()
         for code, spelling in self.language_codes.items():
             if not _CODE.fullmatch(spelling):
-                raise SpecificationError(
-                    f"language_codes maps {code!r} to {spelling!r}; use letters, digits and hyphens",
-                    f"language_codes.{code}",
-                )
+                message = f"language_codes maps {code!r} to {spelling!r}; use letters, digits and hyphens"
+                raise SpecificationError(message, f"language_codes.{code}")
 
 
 @dataclass(frozen=True, kw_only=True)

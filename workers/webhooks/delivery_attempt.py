@@ -87,7 +87,7 @@ async def call(
 def decide_next(
     number: int, result: AttemptResult, rng: np.random.Generator, attempts: int = len(SCHEDULE_S)
 ) -> Next | None:
-    """Return when to try again, or that it is useless, after attempt `number` (from 1); ``None`` after a success."""
+    """Return when to try again, or that it is useless, after attempt `number` (1 to `attempts`); ``None``: success."""
     status = result.outcome.status
     if result.outcome.failure is None:
         return None

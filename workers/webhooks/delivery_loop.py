@@ -68,7 +68,7 @@ class WebhookWorker(BackgroundThread):
         self._meter, self._traffic = context.meter, context.traffic
         self._rng = rng or generator(int.from_bytes(os.urandom(8)))
         self._next_cleanup_s = 0.0
-        self.join_s = 2 * GRACE_S + context.settings.webhook_poll_s
+        self.join_s = 2 * GRACE_S + context.settings.webhook_poll_s  # how long `close` waits for the thread
 
     def run(self) -> None:
         """Deliver until closed; attempts that do not end in time are repeated by another process."""
@@ -119,11 +119,11 @@ class WebhookWorker(BackgroundThread):
             if not free_places or not deliveries.anything_due(connection):
                 return []
         base_url = (self._settings.public_url or "").rstrip("/")
-        closed_count = fan_out.BATCH
-        while closed_count == fan_out.BATCH:  # after a full batch, more notices may be due
+        notice_count = fan_out.BATCH
+        while notice_count == fan_out.BATCH:  # after a full batch, more notices may be due
             with self._database.write() as connection:
                 batch = fan_out.hand_over(connection, base_url)
-            closed_count = batch.closed
+            notice_count = batch.closed  # notices that were made into deliveries or given up
             for notice in batch.malformed:
                 log.error("notice given up", why="its row has no notice", notice=notice.id, job=notice.job_id)
         with self._database.read() as connection:
@@ -132,7 +132,7 @@ class WebhookWorker(BackgroundThread):
             return []
         with self._database.write() as connection:
             claims = deliveries.claim(connection, delivery_ids)
-            confirmed_claims = callbacks.confirmed_deliveries(connection, claims, base_url)
+            confirmed_claims = callbacks.confirmed_deliveries(connection, claims, base_url)  # their hosts agreed
             if not confirmed_claims:
                 return []
             key = signing.current(connection, self._vault)
@@ -182,7 +182,7 @@ class WebhookWorker(BackgroundThread):
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(TURN_S):
                     origin = origin_of(delivery.url)
-                    if not await transport.exempt_hosts.holds(origin):
+                    if not await transport.exempt_hosts.holds(origin):  # exempt: without limits
                         addresses = await transport.exempt_hosts.addresses_of(origin)
                         await stack.enter_async_context(limits.slot(delivery.url, TIMEOUT_S, addresses))
                 attempt = await call(transport, delivery.url, headers, body)

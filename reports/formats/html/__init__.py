@@ -33,7 +33,7 @@ def render_summary(document: Json) -> str:
 def render(document: Json) -> str:
     """Write the complete rating as an HTML page."""
     rating = read(document)
-    unfolded_numbers = {part.number for part in rating.foremost[:MOST_UNFOLDED]}
+    unfolded_numbers = {part.number for part in rating.foremost[:MOST_UNFOLDED]}  # deciding components
     parts = [
         sections.component_section(part, rating, opened=part.number in unfolded_numbers) for part in rating.components
     ]

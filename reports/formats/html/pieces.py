@@ -83,10 +83,9 @@ def figures(by_title: Mapping[str, Figure | None]) -> Markup:
     """Write figures in two columns of about the same height, and a line that names the figures that are ``None``."""
     drawings = [drawing for drawing in by_title.values() if drawing is not None]
     missing = ", ".join(name for name, drawing in by_title.items() if drawing is None)
+    column_tags = (tag("div", *map(figure, column)) for column in columns(drawings))
     return join(
-        tag("div", *(tag("div", *map(figure, column)) for column in columns(drawings)), class_="figures")
-        if drawings
-        else None,
+        tag("div", *column_tags, class_="figures") if drawings else None,
         tag("p", f"{NOT_MEASURED.capitalize()}: {missing}.", class_="none") if missing else None,
     )
 
@@ -102,10 +101,9 @@ def columns(drawings: Iterable[Figure]) -> list[list[Figure]]:
 
 def figure(drawing: Figure, *, links: Iterable[str] = ()) -> Markup:
     """Write a figure with a table of its numbers, whose rows link to the addresses in `links`, if there are any."""
-    numbers = tag(
-        "details", tag("summary", "The same numbers as a table"), table(drawing.table, caption=False, links=links)
-    )
-    return tag("figure", tag("figcaption", drawing.title), drawing.svg, numbers)
+    numbers = table(drawing.table, caption=False, links=links)
+    folded_numbers = tag("details", tag("summary", "The same numbers as a table"), numbers)
+    return tag("figure", tag("figcaption", drawing.title), drawing.svg, folded_numbers)
 
 
 def folding_table(listing: Table) -> Markup:

@@ -199,12 +199,10 @@ def _mark_commands(line: str) -> list[str | Markup]:
 def component_section(component: Component, rating: RatingView, *, opened: bool) -> Markup:
     """Write the section of a component: figures, tables and examples."""
     verdict = component.verdict
-    summary = tag(
-        "summary", badge(verdict), tag("h3", isolate(component.title)), tag("span", verdict.headline, class_="verdict")
-    )
+    headline = tag("span", verdict.headline, class_="verdict")
     return tag(
         "details",
-        summary,
+        tag("summary", badge(verdict), tag("h3", isolate(component.title)), headline),
         reasons(component.reasons),
         _figures(component, rating, alone=len(rating.components) == 1),
         thumbnails(component, rating.circumstances.thumbnails),
@@ -225,14 +223,14 @@ def _figures(component: Component, rating: RatingView, *, alone: bool) -> Markup
         "what was sent and what came back": transition_heatmap(component, key),
         "blocks": blocks_bars(component, key),
     }
-    # figures of translators are shown, or named as missing, unless the component has other figures
+    # figures of translators are shown, or named as missing, unless the method has figures or tables of its own
     shows_blocks = component.part.blocks or component.transitions or not (method_figures or component.sheets)
     translation_figures = block_figures if shows_blocks else {}
     return figures({**bar, "effects": effects_forest(component, key), **translation_figures, **method_figures})
 
 
 def _tables(component: Component, *, alone: bool) -> Markup:
-    omit = outline.DRAWN | {"published"} if alone else outline.DRAWN  # alone: its rules are in the rating's section
+    omit = outline.DRAWN | ({"published"} if alone else set())  # alone: its rules are in the rating's section
     return join(
         paragraphs(outline.pairs_sentence(component), component.settle),
         tag("div", *map(folding_table, outline.component_tables(component, omit)), class_="tables"),

@@ -102,6 +102,6 @@ def likely_first(details: JsonObject) -> Likelihoods:
         return ()
     for token, likely_tokens in zip(tokens, likely_by_position, strict=False):
         if isinstance(token, dict) and str(token.get("text", "")).strip() and isinstance(likely_tokens, list):
-            pairs = ((item.get("text"), item.get("logprob")) for item in likely_tokens if isinstance(item, dict))
-            return valid_pairs(pairs)
+            logprobs = ((item.get("text"), item.get("logprob")) for item in likely_tokens if isinstance(item, dict))
+            return valid_pairs(logprobs)
     return ()

@@ -81,7 +81,7 @@ class Uploaded(Adapter):
 
 
 def look_up(text: str, embedding: Embedding, case: Case) -> Reply:
-    """Return the vector of a text, or a failure ``missing-word`` that names unknown words."""
+    """Return the vector of a text (the mean of its words'), or a failure ``missing-word`` that names unknown words."""
     vector = _vector_of_word(text, embedding, case)
     if vector is not None:
         return Reply(vector.tolist())
@@ -89,8 +89,8 @@ def look_up(text: str, embedding: Embedding, case: Case) -> Reply:
     vectors = [vector for _, vector in word_lookups if vector is not None]
     if not word_lookups or len(vectors) < len(word_lookups):
         missing_words = dict.fromkeys(word for word, vector in word_lookups if vector is None)
-        names = ", ".join(repr(word[:60]) for word in list(missing_words)[:5]) or repr(text[:60])
-        return Reply(failure=Failure("missing-word", f"the embedding has no vector for {names}"))
+        word_list = ", ".join(repr(word[:60]) for word in list(missing_words)[:5]) or repr(text[:60])
+        return Reply(failure=Failure("missing-word", f"the embedding has no vector for {word_list}"))
     return Reply(np.array(vectors).mean(axis=0).tolist())
 
 

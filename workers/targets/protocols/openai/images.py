@@ -64,7 +64,7 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
         options = {"size": settings.size, "response_format": settings.response_format, "quality": settings.quality}
         body |= {name: option for name, option in options.items() if option}
         if settings.send_seed:
-            body["seed"] = ask.number
+            body["seed"] = ask.number  # differs between images for one prompt
         return post_json("/v1/images/generations", body)
 
     def _parse_response(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:  # noqa: ARG002 - one image a call
