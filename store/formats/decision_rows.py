@@ -88,7 +88,7 @@ def read_decisions(
     return asdict(DecisionTable.counted(digest, texts_and_codes, scores, clusters=clusters, weights=weights, cuts=cuts))
 
 
-def _code_rows(rows: TableFile, codings: Sequence["_Coding"], on_rows: Callable[[int], None] | None) -> array[int]:
+def _code_rows(rows: TableFile, codings: Sequence["_Coding"], on_rows: Callable[[int], None] | None) -> "array[int]":
     """Read all rows, and add the used columns' cells to `codings`, which number them; return each row's line number."""
     line_numbers = array("i")
     numbered_rows: Iterable[tuple[int, Sequence[Field]]] = rows
