@@ -71,9 +71,8 @@ class PsychometricFit:
         """Marginal posterior of the point of subjective equality."""
         return Margin(self._grid.edges[0], self._grid.margin(0))
 
-    @property
     def log_sigma_range(self) -> Range:
-        """Lowest and highest log sigma with more than a negligible posterior."""
+        """Return the lowest and the highest log sigma with more than a negligible posterior."""
         return float(self._grid.edges[1][0]), float(self._grid.edges[1][-1])
 
     def log_likelihood_of_sigma(self, log_sigma: Floats) -> Floats:
@@ -102,7 +101,7 @@ def shared_steepness(fits: Sequence[PsychometricFit]) -> float:
 
     All words share sigma here, so that words whose choices change between two levels by chance do not make it small.
     """
-    limits = [fit.log_sigma_range for fit in fits]
+    limits = [fit.log_sigma_range() for fit in fits]
     log_sigma = np.linspace(min(low for low, _ in limits), max(high for _, high in limits), SIGMAS)
     log_mass = np.sum([fit.log_likelihood_of_sigma(log_sigma) for fit in fits], axis=0)
     cumulative = np.cumsum(np.exp(log_mass - log_mass.max()))
