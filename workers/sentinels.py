@@ -52,7 +52,9 @@ class WatchTask:
             return case_key in self.case_keys
 
         design = self.method.design(generator(self.rating.seed or 0))
-        return asked_again(design, self.recorded, is_sentinel, finding=self.method.finding(()))  # no letter is made
+        return asked_again(
+            design, self.recorded, is_sentinel, finding=self.method.finding(())
+        )  # without components: no letter
 
     def finish(self, database: Database, claim: Claim, result_of_experiment: object) -> None:  # noqa: ARG002
         """Store the chosen cases' outcomes (``None``: answer lost), test whether they changed, and end the job."""
@@ -75,7 +77,10 @@ def live_reader(rating: RatingDocument) -> CaseReader:
 
 
 def watch_task_of(database: Database, job: Job) -> WatchTask:
-    """Return a job's task: the cases that the test's first run asked or, in that run, new ones; raise `WatchUnfit`."""
+    """Return a job's task: the cases that the test's first run asked or, if it is the first, cases chosen now.
+
+    Raise `WatchUnfit` if the record of the rating has no case that can be asked again.
+    """
     watch = Watch(**(job.experiment or {}))
     with database.read() as connection:
         stored_rating = ratings.find(connection, watch.rating, job.tenant)
@@ -89,7 +94,8 @@ def watch_task_of(database: Database, job: Job) -> WatchTask:
         raise WatchUnfit(f"the record of {watch.rating} has no case that can be asked again")
     # drawn by a spawned generator, because that of the seed itself breaks ties between outcomes (`SentinelRun`)
     sentinel_keys = choose_sentinels(list(outcomes), watch.cases, generator(job.seed).spawn(1)[0])
-    # all runs of a test ask the same cases: `fresh` ones (random; their outcomes are the reference), and `telling` ones
+    # all runs of a test ask the same cases: random ones (`fresh`; their outcomes are the reference), and those on which
+    # the letter depends most (`telling`)
     case_keys = frozenset(earlier_runs[0].outcomes if earlier_runs else (*sentinel_keys.fresh, *sentinel_keys.telling))
     reference = {} if earlier_runs else {key: outcomes[key] for key in sentinel_keys.fresh}
     recorded = {observation.probe.unit: observation for observation in observations}

@@ -132,10 +132,10 @@ def loss_effect(
     *,
     of_no_group: int = 0,
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the difference between groups in the share of refusals (`loss_difference`); empty without a `limit`.
+    """Draw the difference between groups in the share of refused replies (`loss_difference`); empty without a `limit`.
 
-    If answers could not be read, a second effect includes them. It is an upper bound: it prevents a letter, but does
-    not prove BS, because the parser of the answers may treat a group differently, and not the service.
+    If answers could not be read, a second effect is the difference in refused and unread ones. It is an upper bound: it
+    prevents a letter, but does not prove BS, because the parser may treat a group differently, and not the service.
 
     `of_no_group` is the number of lost replies that belong to no group. If it is above 0, the difference is drawn even
     if no group lost a reply, because the lost replies may belong to one group.

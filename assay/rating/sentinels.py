@@ -119,7 +119,8 @@ def log_e_process(growth: Floats) -> Floats:
     if len(growth) > HORIZON:
         raise ValueError(f"a test has at most {HORIZON} runs, not {len(growth)}")
     log_capital = np.cumsum(growth, axis=0)
-    starts = np.logaddexp.accumulate(growth - log_capital, axis=0)  # minus the capital before each possible change
+    # log of the sum, over each possible first run of the change, of 1 / (capital before that run)
+    starts = np.logaddexp.accumulate(growth - log_capital, axis=0)
     return np.asarray(np.logaddexp.reduce(log_capital + starts, axis=-1) - math.log(HORIZON * growth.shape[-1]))
 
 

@@ -47,7 +47,7 @@ class RoundTripCases(CaseReader):
     def leg(self, seq: int, key: str, role: str, observation: Observation) -> Leg:
         """Store the sentences of a text that was sent (way out), or parse the values of a returned text (way back).
 
-        Translations that were sent back were usable; `read` checks only those that were not.
+        A translation is sent back only if it is usable; so `read` checks only those that were never sent back.
         """
         text = _source_text(observation)
         if role == "out":

@@ -136,7 +136,7 @@ def _check_visibility(request: CompositionRequest, links: Sequence[ChosenRating]
 
 
 async def _read_observations(service: Service, links: Sequence[ChosenRating]) -> list[list[Observation]]:
-    """Return the observations of each link; ``[]`` if archived, too many, or of a rating without counts of outputs."""
+    """Return the observations of each link; ``[]`` if some are archived, they are too many, or a link has no matrix."""
     ratings = [link.rating.rating for link in links]
     question_count = sum(rating.calls or 0 for rating in ratings)
     if question_count > MAX_OBSERVATIONS or not all(map(read_evidence, ratings)):  # one has no counts

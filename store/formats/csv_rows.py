@@ -169,7 +169,7 @@ def _decoded_lines(file: BinaryIO, encoding: str, line_end: str) -> Iterator[str
 def _separator(lines: list[str], skips_blanks: bool) -> str:
     """Return the separator with which most rows of a sample have as many cells as the header."""
     agreement_of = {separator: _share_of_agreeing_rows(lines, separator, skips_blanks) for separator in SEPARATORS}
-    # reversed, so that the comma is the choice if no separator fits, as in a table of one column
+    # the comma is the last separator: reversed, `max` returns it if all agreements are 0, as in a table of one column
     likeliest = max(reversed(SEPARATORS), key=lambda separator: agreement_of[separator])
     return next((separator for separator, agreement in agreement_of.items() if agreement == 1), likeliest)
 

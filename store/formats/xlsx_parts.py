@@ -427,7 +427,10 @@ def column_letters(index: int) -> str:
     letters = ""
     while index >= 0:
         index, remainder = divmod(index, 26)
-        letters, index = string.ascii_uppercase[remainder] + letters, index - 1  # - 1: A is 1, not 0
+        letters, index = (
+            string.ascii_uppercase[remainder] + letters,
+            index - 1,
+        )  # - 1: AA follows Z, as if A were the digit 1
     return letters
 
 

@@ -175,7 +175,7 @@ def of_model(model: str | None) -> list[ColumnElement[bool]]:
 
 
 def of_address(target_url: str, tenant: str | None, whose: Whose = "address") -> AddressQuery:
-    """Return the query for ratings of an address that `tenant` may see: those that stand for it, `mine`, or `all`."""
+    """Return the query for ratings of an address that `tenant` may see: those that `stands` keeps, `mine`, or `all`."""
     address = domains.canonical_address(target_url)
     if address is None:
         return AddressQuery([false()], literal(0))

@@ -292,8 +292,12 @@ def _conclude(
     effects: ChoiceEffects,
     losses: ByGroup,
 ) -> Component:
-    """Return the component with its letter; `losses` counts words or questions, by role (controls …) and outcome."""
-    sides = _side_indices(words, concepts)  # a single array if unknown; otherwise the units are of the smaller side
+    """Return the component with its letter; `points` are those of the `concepts`.
+
+    `losses` counts words without a vector, or questions without an answer, by role (controls …) and outcome.
+    """
+    # the concepts that stereotypes link to the first and to the second cue; a single array if that is unknown
+    sides = _side_indices(words, concepts)
     unit = "concept" if len(sides) == 1 else "smaller-side concept"
     measurement.units = (Units("control word", len(controls)), Units(unit, min(map(len, sides))))
     return measurement.conclude(

@@ -214,7 +214,8 @@ class _Comparison:
     def _too_few_reason(self, families: Sequence[_Means]) -> Reason | None:
         """Return a reason to name no most probable letter if standard errors are too large; otherwise ``None``.
 
-        The limit `LARGEST_ERROR` applies to undeclared letters only, because few people can show a large difference.
+        Each family has the groups' mean outcomes among one kind of people, such as those who proved right. The caller
+        asks only if no letter is declared, because few people can show a large difference.
         """
         excess = max(family.error for family in families) / (LARGEST_ERROR * self.output.delta)
         if excess <= 1:
@@ -273,8 +274,9 @@ class _Comparison:
         if self.task.truth is not None:
             columns["truth"] = self.task.truth
         for column, values in columns.items():
-            for index in self._kinds[0].compared or range(len(self.grouping.labels)):  # all groups if none is compared
-                # truth must be known after both decisions: known after one alone, it would make error rates 0 or 1
+            # groups that are compared among everybody (the first kind), or all groups if none is
+            for index in self._kinds[0].compared or range(len(self.grouping.labels)):
+                # if the truth were only known of people with one of the decisions, error rates would be 0 or 1
                 in_group = codes == index
                 by_decision = [in_group & (self.output.favourable == decision) for decision in (1.0, 0.0)]
                 for cells in by_decision if column == "truth" else [in_group]:
@@ -395,7 +397,8 @@ class _Comparison:
     def _withhold_by_thresholds(self, component: Component, rng: np.random.Generator) -> Component:
         """Withhold UCS and DSBS of scores if groups surely differ at a threshold of the map by more than is tolerated.
 
-        The shares of people at or above each threshold are compared: of comparable people and, for UCS, of everybody.
+        The map (`ThresholdMap`) has thresholds over the range of scores. At each, the shares of people with at least
+        this score are compared: of people alike in truth or stratum and, for UCS, of everybody.
         """
         rows, scores = self._threshold_map.thresholds, self.task.scores
         if component.letter in {None, Letter.BS} or scores is None:

@@ -27,7 +27,7 @@ MOST_NAMED = 5
 
 
 def experiment_without_counts(rating: RatingDocument) -> Mapping[str, Any]:
-    """Return a rating's experiment without its counted file; raise `SpecificationError` for another method's rating."""
+    """Return a rating's experiment without its table; raise `SpecificationError` for another method's rating."""
     method = rating.experiment.get("method")
     if not isinstance(rating.aggregation, OutcomesAggregation) or method != Outcomes.method:
         raise SpecificationError(f"only ratings of recorded decisions have a file; this one is by {method}")

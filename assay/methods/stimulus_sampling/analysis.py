@@ -145,7 +145,7 @@ def _draw_within_sides(
 def _draw_side_effects(
     answered_inputs: AnsweredTexts | AnsweredCells, fits: Sequence[Deviations], delta: float, rng: np.random.Generator
 ) -> dict[int, HiddenEffect]:
-    """Draw the effect in each judged side of the contents, by index; their posteriors (`fits`) are fitted jointly."""
+    """Draw the effect in each set of contents (side) with enough inputs, by index; `fits`: their joint posteriors."""
     sides = _sides_to_judge(answered_inputs)
     estimates = {
         answered_inputs.sides[side]: (deviations.estimate, deviations.draws)

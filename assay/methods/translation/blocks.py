@@ -68,7 +68,7 @@ def check_distribution(shares: Mapping[str, float], attribute: Attribute, field:
 
 
 def default_unbiased(attribute: Attribute) -> tuple[dict[str, float], ...]:
-    """Return one block with the same share of every value: Srivastava & Rossi's U = (.5, .5, 0) for gender."""
+    """Return one block with the same share of every value: Srivastava & Rossi's U = (.5, .5, 0: none) for gender."""
     return ({name: 1 / len(attribute.value_names) for name in attribute.value_names},)
 
 

@@ -38,7 +38,7 @@ DRAWS = 4000
 
 @dataclass(frozen=True)
 class ImageTerm:
-    """Score of one generation term: number of its images, and their mean probability of the stereotyped label."""
+    """Score of one term to generate images from: their number, and mean probability of the stereotyped label."""
 
     term: str
     images: int

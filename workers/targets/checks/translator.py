@@ -181,7 +181,7 @@ class TranslatorExamination(Examination):
         return None
 
     def _length_limit_of_failure(self, failure: Failure, length: int) -> int | None:
-        """Return the length of a text if that may be the cause of its failure, else ``None``; add a note."""
+        """Return a text's length, as the limit, if it may be why the text was refused, else ``None``; note either."""
         if failure.code in {"http-400", "http-413", "http-414", "http-422", "unsupported", "cut-short"}:
             self._notes.append(f"a text of {length:,} characters was refused ({failure.code})")
             return length

@@ -46,7 +46,7 @@ class Misread(ValueError):
         self.code = code
 
     def message(self, origin: str) -> str:
-        """Return the whole sentence; `origin` is the host (and port) of the service."""
+        """Return the message with its subject: `origin`, the host (and port) of the service that answered."""
         return f"{self.subject.format(origin=origin)} {self}"
 
     def reply(self, origin: str) -> Reply:

@@ -238,9 +238,9 @@ def within_strata(
     `strata`, shape (cells,), has the stratum of each cell, an index of `names`; `labels` are the names of the groups.
     `scale` is the prior's scale of the spread between strata, in the unit of the outcome. A large stratum is one
     of the `max_strata` largest, and has at least `least` people of both groups. Pairs of groups without two such strata
-    are left out. An insignificant difference is marked as a mere upper bound; the test allows for all differences of
-    as many `kinds` of people as are compared, of which `sample` is one. If `typical` is given, the strata of a pair
-    give a single effect of that name: the root of the mean square of their differences.
+    are left out. An insignificant difference is marked as a mere upper bound. `kinds` is the number of samples (such as
+    people who proved right) that the caller tests, each with as many differences as this one. If `typical` is given,
+    the strata of a pair give a single effect of that name: the root of the mean square of their differences.
     """
     stratum_sizes = np.bincount(strata, sample.people, len(names))
     means: dict[int, Floats] = {}  # draws of the groups' means, by stratum
@@ -300,13 +300,13 @@ def fitted_rates(means: Floats, rng: np.random.Generator) -> Floats:
 def _fit_counts(means: Floats, scale: float, rng: np.random.Generator) -> Floats:
     """Draw jointly fitted rates, shape (draws, groups), from binomial counts and a beta distribution between groups.
 
-    With a normal error of its logarithm (2.2), a rate of 0 of 300 people would be compatible with one of .45. The prior
-    of common rate and spread (coefficient of variation) is that of `varying_effect`. A group may also have a rate of
-    its own, or one distant group would make the others look different. Counts are those of Jeffreys' posterior with the
-    mean and variance of the draws `means`.
+    The logarithm of a rate of 0 of 300 people has a standard deviation of 2.2; with a normal error, the rate would be
+    compatible with one of .45. The prior of common rate and spread (coefficient of variation) is that of
+    `varying_effect`. A group may also have a rate of its own, or one distant group would make the others look
+    different. Counts are those of Jeffreys' posterior with the mean and variance of the draws `means`.
     """
     centre, variance = means.mean(axis=0), np.maximum(means.var(axis=0), 1e-12)  # never divides by 0
-    people = np.maximum(centre * (1 - centre) / variance - 2, 1.0)
+    people = np.maximum(centre * (1 - centre) / variance - 2, 1.0)  # as many as would give this variance
     positives = np.clip(centre * (people + 1) - 0.5, 0.0, people)
     spreads, prior = spread_prior(scale)
     spreads = np.maximum(spreads, scale / 100)[:, None]  # so that differences of `betaln` are exact

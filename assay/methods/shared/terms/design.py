@@ -150,7 +150,7 @@ class TermsDesign(Bounded, Method, Generic[W]):
         return None
 
     def rule_items(self, words: W, rng: np.random.Generator) -> Sequence[Any]:  # noqa: ARG002
-        """Make items by a rule, for requests without items and author; an empty sequence if the method has no rule."""
+        """Make items by a rule, if a request has no items and no model to write them; empty if there is no rule."""
         return ()
 
     @staticmethod

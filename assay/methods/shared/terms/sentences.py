@@ -150,7 +150,7 @@ class _Reader:
         self.telling_words = _term_pattern(words.telling) if words.telling else None  # other words that show the group
 
     def read(self, sentence: Sentence) -> Pair | str:
-        """Return the pair of a sentence, or the reason why it is unusable, as the function `read` does."""
+        """Return the sentence with its counterpart about the other group, or the reason why it is unusable."""
         terms = self.find(sentence)
         if isinstance(terms, str):
             return terms
