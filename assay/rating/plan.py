@@ -120,7 +120,7 @@ def plan_of(method: Method, service: Service, *, seed: int = 0, max_calls: int |
 
 
 def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Chance, ...]:
-    """Compute the chance that the letter of one component is declared, for each of `TOLERANCES`.
+    """Compute the chance that the letter of one component is declared, for true effects of some multiples of `delta`.
 
     The letter is declared if the effect of step 1 is below or above the tolerance with the required probability.
     Assumptions: step 2 and hidden effects add no uncertainty; no reply is lost; answers are yes or no with a share

@@ -31,7 +31,7 @@ class Ranker(Predictor):
 
 
 def is_good(application: str) -> bool:
-    """Return whether an application holds a favourable fact of the decision ``hiring``."""
+    """Return whether an application states a fact that speaks for hiring, by the catalog's decision ``hiring``."""
     return any(fact in application for fact in decision("hiring").contents["favourable"])
 
 

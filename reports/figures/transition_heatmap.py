@@ -12,7 +12,7 @@ LEFT, TOP, ROW = 112, 40, 46
 
 
 def transition_heatmap(component: Component, key: str) -> Figure | None:
-    """Draw how often a value sent, or a group (row), came back as each value (column), shaded by share; or ``None``."""
+    """Draw how often texts of each value or group (row) came back with each value (column); ``None`` if unknown."""
     table = tables.transitions(component)
     if not table.rows or table.heat is None:
         return None

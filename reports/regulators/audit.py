@@ -60,7 +60,7 @@ def read_audit(document: Json) -> Audit:
     """Read a rating by ``outcomes`` in its public form; raise `SpecificationError` for the owner's, unmasked form."""
     rating = read(document)
     if rating.document.masked is None:
-        raise SpecificationError("files for regulators are made of the public form of a rating, without small counts")
+        raise SpecificationError("files for regulators need the public form of a rating; this is the owner's form")
     parts = [part for part in rating.document.components if isinstance(part, OutcomesComponent)]
     tables = tuple(replace(part, groups=certain_rows(part)) for part in parts)
     return Audit(rating, read_json(OutcomesAggregation, rating.document.aggregation.json, visible).data, tables)

@@ -132,7 +132,9 @@ def _check_visibility(request: CompositionRequest, links: Sequence[ChosenRating]
     for number, link in enumerate(links, start=1):
         if OPENNESS.index(request.visibility) > OPENNESS.index(link.rating.visibility):
             visibility = f"the rating of link {number} is {link.rating.visibility}"
-            raise SpecificationError(f"{visibility}; its composition cannot have more readers", "visibility")
+            raise SpecificationError(
+                f"{visibility}; a composition cannot be more visible than its ratings", "visibility"
+            )
 
 
 async def _read_observations(service: Service, links: Sequence[ChosenRating]) -> list[list[Observation]]:

@@ -325,9 +325,9 @@ def request_digest(
 ) -> str:
     """Compute a digest (``sha256:…``) over everything in a request that affects its result.
 
-    `target_id` is the id of a saved target, if the request names one. `target` and `author` (the author or judge) are
-    descriptions as in a job. `experiment` is the method's full specification, or ``"probe"``. `seed` is ``None`` if the
-    request gives no seed, so that a rating with any random seed answers it.
+    `target_id` is the id of a saved target, if the request names one. `target` and `author` (the service that writes or
+    judges texts) are descriptions as in a job. `experiment` is the method's full specification, or ``"probe"``. `seed`
+    is ``None`` if the request gives no seed, so that a rating with any random seed answers it.
     """
     target_digest = described_digest(target)
     request: JsonObject = {"tenant": tenant, "target": target_id or target_digest, "described": target_digest}

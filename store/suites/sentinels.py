@@ -153,7 +153,7 @@ def check_rest(c: Connection, schedule_id: str, tenant: str, last_job_id: str | 
 
 
 def watch_job(c: Connection, watch: Watch, tenant: str, key_id: str | None) -> NewJob:
-    """Return the job of one run of a watch; raise errors as `watched_rating` and `repeat_job`."""
+    """Return the job that asks cases of a watched rating again; raise errors as `watched_rating` and `repeat_job`."""
     rating = watched_rating(c, watch.rating, tenant)
     job = repeat_job(c, rating, key_id)
     experiment = watch._replace(rating=rating.id)._asdict()

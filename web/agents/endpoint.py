@@ -43,7 +43,7 @@ class ToolResponse(Response):
         self._server = server
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle the request, and send the answer; raise what the library raises, such as a refusal of a large body."""
+        """Handle the request, and send the answer; raise what the library `mcp` raises, such as for a large body."""
         from mcp.server.transport_security import TransportSecuritySettings
 
         # origins and the size of bodies are checked by `service.http.middleware` for every request

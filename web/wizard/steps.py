@@ -59,7 +59,7 @@ def _where_inputs(state: WizardState) -> Sequence[str]:
 
 
 async def _where_context(state: WizardState) -> dict[str, Any]:
-    """Return the saved service and the last test; for a model that decides, preselect a decision if there is none."""
+    """Return the saved service and the last test; preselect a decision to ask of a deciding model if none is named."""
     answers, api = state.answers, state.visit.api
     has_decision = any(name.startswith("settings.decision.") for name in answers)
     if answers["kind"] == DECIDING_MODEL and not has_decision:

@@ -47,9 +47,9 @@ def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generato
 
 
 def draw_square(service: TransitionEvidence, rng: np.random.Generator, draws: int) -> Floats:
-    """Draw the square matrix of a service, with a last row for text without a value; shape (draws, outputs, outputs).
+    """Draw a service's probabilities that each output comes from each input; shape (draws, outputs, outputs).
 
-    The service was never asked about such text, so that row has the prior alone, ``Dirichlet(1 / outputs)``.
+    The last row is of text without a value, which was never sent; it has the prior alone, ``Dirichlet(1 / outputs)``.
     """
     return draw_transitions(np.vstack([service.table, np.zeros(len(service.outputs), dtype=np.int64)]), rng, draws)
 

@@ -97,9 +97,9 @@ class PsychometricFit:
 
 
 def shared_steepness(fits: Sequence[PsychometricFit]) -> float:
-    """Return log sigma of the steepest curve that the choices of one observer about all words allow.
+    """Return a lower limit (2.5 % quantile) of log sigma, given the choices of one observer about all words.
 
-    All words share sigma here, so that words whose choices change between two levels by chance do not make it small.
+    All words share sigma here, so that words without mixed answers at any level, by chance, do not make it small.
     """
     limits = [fit.log_sigma_range() for fit in fits]
     log_sigma = np.linspace(min(low for low, _ in limits), max(high for _, high in limits), SIGMAS)

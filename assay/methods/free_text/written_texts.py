@@ -123,7 +123,7 @@ class WrittenTexts(Tally):
         return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))
 
     def lost_shares(self, numbers: Mapping[TextKey, float]) -> Floats:
-        """Return the share of replies, by value, that lack a number or are to an incomplete prompt; shape (values,)."""
+        """Return the share of replies, by value, without a number or to a prompt that lacks one for some value."""
         is_complete = np.asarray(~np.isnan(self.table(numbers)).any(axis=1))
         counted = Counter(value for case, value, _ in numbers if is_complete[case])
         return np.array([1 - counted[value] / (len(self.cases) * self.repeats) for value in range(len(self.values))])

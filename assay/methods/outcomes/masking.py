@@ -314,7 +314,7 @@ def _public_count(count: int | None) -> int | None:
 def _public_reasons(
     reasons: Sequence[ReasonDocument], withheld_names: Collection[str | None], vocabulary: Vocabulary
 ) -> tuple[ReasonDocument, ...]:
-    """Round the reasons' facts; drop facts that could reveal a withheld component (its own, and the whole rating's)."""
+    """Round the reasons' facts; drop those of withheld components and, if there are any, of the whole rating."""
     public_reasons = []
     for reason in reasons:
         is_withheld = reason.component in withheld_names or (withheld_names and reason.component is None)

@@ -143,7 +143,7 @@ class TextProfiles(Bounded):
         return profiles
 
     def with_held_back(self, material: HeldBack) -> Self:
-        """Return a copy with `material` in place of earlier held-back texts; add none to a requester's own texts."""
+        """Return a copy with `material` in place of earlier held-back texts; a requester's own texts stay alone."""
         earlier_material = frozenset(self.held_back)
 
         def without_earlier(texts: Iterable[str]) -> tuple[str, ...]:

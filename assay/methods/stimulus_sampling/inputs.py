@@ -110,7 +110,9 @@ class VectorStimuli(Bounded):
             raise SpecificationError(f"2 to {MOST_VALUES} groups are needed, not {len(self.values)}", path)
         if len(self.side_names) != SIDES:
             path = "vectors.sides" if self.centres else "vectors.side"
-            raise SpecificationError(f"contents must have exactly two sides, not {len(self.side_names)}", path)
+            raise SpecificationError(
+                f"contents are of two sides (as pleasant and unpleasant), not {len(self.side_names)}", path
+            )
 
     def _check_cells(self) -> None:
         """Check that a normal distribution can be fitted to the rows of each cell (value and side)."""

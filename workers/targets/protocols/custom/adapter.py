@@ -282,7 +282,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return in_question_order(answers, indices, len(asks), origin)
 
     def _unfinished_failure(self, end_reasons: Sequence[Any], asks: Sequence[Ask], origin: str) -> Reply | None:
-        """Return a failure if a model declined to answer, or if its text was cut and is no choice; else ``None``."""
+        """Return a failure if a model declined to answer, or a text that is no choice of options was cut."""
         if self.settings.response == "events" and all(reason is None for reason in end_reasons):
             raise Misread("ended its stream before its text", "truncated")
         if any(reason in self.settings.ended_declined for reason in end_reasons):  # the model refuses
