@@ -422,6 +422,12 @@ PHRASES += [
 ]
 
 
+def seconds_of(read, answer):
+    start = time.process_time()
+    read(answer)
+    return time.process_time() - start
+
+
 @pytest.mark.parametrize("phrase", PHRASES)
 def test_long_answers_of_one_repeated_phrase_take_less_than_a_tenth_of_a_second(phrase):
     for end in ("", " B", "x", ' "'):
@@ -436,6 +442,5 @@ def test_long_answers_of_one_repeated_phrase_take_less_than_a_tenth_of_a_second(
             normalise_answer,
         )
         for read in readers:
-            start = time.process_time()
-            read(answer)
-            assert time.process_time() - start < 0.1
+            # the fastest of three, because other processes slow one down; a backtracking pattern takes seconds each time
+            assert any(seconds_of(read, answer) < 0.1 for _ in range(3))
