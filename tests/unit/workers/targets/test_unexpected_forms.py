@@ -442,5 +442,5 @@ def test_long_answers_of_one_repeated_phrase_take_less_than_a_tenth_of_a_second(
             normalise_answer,
         )
         for read in readers:
-            # the fastest of three, because other processes slow one down; a backtracking pattern takes seconds each time
+            # the fastest of three, because other processes may slow one; a backtracking pattern always takes seconds
             assert any(seconds_of(read, answer) < 0.1 for _ in range(3))
