@@ -116,7 +116,7 @@ def lines_of(file: BinaryIO, encoding: str, line_end: str = "\n") -> Iterator[st
     """
     raw_lines = iter(lambda: file.readline(LONGEST_LINE_BYTES + 1), b"")  # + 1: to notice a line that is too long
     lines: Iterator[str | bytes] = _decoded_lines(file, encoding, line_end) if encoding == "utf-16" else raw_lines
-    if line_end == "\r" and encoding != "utf-16":  # latin-1 suits all: only UTF-16 has this byte in other letters
+    if line_end == "\r" and encoding != "utf-16":  # of the encodings, only UTF-16 has this byte in other characters
         lines = (line.encode("latin-1") for line in _decoded_lines(file, "latin-1", line_end))
     for line_number, line in enumerate(lines, 1):
         yield decode_line(line, line_number, encoding)

@@ -427,10 +427,7 @@ def column_letters(index: int) -> str:
     letters = ""
     while index >= 0:
         index, remainder = divmod(index, 26)
-        letters, index = (
-            string.ascii_uppercase[remainder] + letters,
-            index - 1,
-        )  # - 1: AA follows Z, as if A were the digit 1
+        letters, index = string.ascii_uppercase[remainder] + letters, index - 1  # AA follows Z: A counts as 1
     return letters
 
 

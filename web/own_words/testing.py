@@ -206,7 +206,7 @@ class BiasTest:
 
     @property
     def has_too_few_words(self) -> bool:
-        """Whether there are too few words for a letter: neutral ones, or those of one or two lists for a stereotype."""
+        """Whether a list has fewer words than a letter needs: that of neutral words, or one for a stereotype."""
         term_counts = [count for side in ("first", "second") if (count := len(self.words.get(f"{side}_terms", ())))]
         least_terms = LEAST_ALONE if len(term_counts) == 1 else LEAST_TIED  # two lists may be shorter than one
         neutral_count = len(self.words.get("neutral", ()))

@@ -111,7 +111,7 @@ class VectorStimuli(Bounded):
         if len(self.side_names) != SIDES:
             path = "vectors.sides" if self.centres else "vectors.side"
             raise SpecificationError(
-                f"contents are of two sides (as pleasant and unpleasant), not {len(self.side_names)}", path
+                f"contents need two sides (pleasant, unpleasant), not {len(self.side_names)}", path
             )
 
     def _check_cells(self) -> None:

@@ -50,11 +50,11 @@ def two_step_letter(step_1_biased: bool, step_2_biased: bool) -> Letter:
 
 
 Aggregate = Literal["worst", "vote"]
-"""How comparisons are combined: with ``worst``, a step is biased if any is; with ``vote``, if at least half are."""
+"""Rule by which a step is biased: if any of its comparisons is (``worst``), or at least half are (``vote``)."""
 
 
 def aggregate_biased(biased: Sequence[bool], aggregate: Aggregate) -> bool:
-    """Return whether a step is biased: if any of its comparisons is (``worst``), or at least half are (``vote``)."""
+    """Return whether a step is biased by a rule, from whether each of its comparisons is."""
     return any(biased) if aggregate == "worst" else 2 * sum(biased) >= len(biased)
 
 

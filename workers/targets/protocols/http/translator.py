@@ -17,7 +17,7 @@ from workers.targets.settings import TranslatorSettings
 
 
 def _has_no_short_code(code: str) -> bool:
-    """Whether a code is that of a language without a code of two letters, such as ``hbs``, which langcodes replaces."""
+    """Return whether a code is of a language that has only one of three letters (``hbs``); langcodes changes these."""
     return len(code) == 3 and code.lower() in languages()
 
 
